@@ -1,5 +1,6 @@
-/* captures.c -- the names that the subgraphs of a node (If, Loop, Scan) use without defining them,
-   which become its captures; those that they define are reserved (NameInfo.inner). */
+/* captures.c -- finds the names that the subgraphs of a node (If, Loop, Scan) use without defining
+   them, the captures of the node, and reserves the names that the subgraphs define
+   (NameInfo.inner). */
 #include "graphs/onnx/model.h"
 
 typedef struct NameScope {
@@ -28,8 +29,8 @@ static void scope_use(NameScope *c, Slice text) {
     ARENA_APPEND(c->m->w->arena, n->capture, n->ncapture, id);
 }
 
-/* Defines what the entries of a list are called: the field `name` of each, or of its message in the
-   field `inside` (0: of the entry itself). */
+/* Defines the name of each entry of a list. The name is the field `name` of the entry or, if
+   `inside` is not 0, of the message in its field `inside`. */
 static bool scope_defines(NameScope *c, Wire w, const SliceList *list, uint32_t name,
                           uint32_t inside) {
     for (int k = 0; k < list->n; k++) {

@@ -1,6 +1,7 @@
-/* constants.c -- inputs of ours that are attributes in ONNX: lists of numbers or texts, which
-   become constants. One number has no axis, so that it broadcasts; several have one; texts are rows
-   of bytes, which zeros fill to one length. The way back is in export/emit_constants.c. */
+/* constants.c -- makes constants of inputs of ours that are attributes in ONNX: numbers or texts,
+   single or in lists. One number has no axis, so that it broadcasts; several numbers have one.
+   Texts are the rows of a matrix of bytes, padded with zeros to the longest text. The reverse is in
+   export/emit_constants.c. */
 #include "graphs/onnx/import/import.h"
 #include <string.h>
 
@@ -8,12 +9,12 @@ void give_list(Import *s, int k, DType dtype, Dims dim, const void *bytes) {
     if (!s->constant) s->constant = ARENA_NEW(s->w->arena, Value, op_input_count(s->op));
     s->constant[k] = constant_copied(s->w, dtype, dim, bytes);
 }
-/* No axis for one number, else one. */
 static void give_numbers(Import *s, int k, DType dtype, int n, const void *bytes) {
     give_list(s, k, dtype, (Dims){n != 1, {poly_int(s->w, n)}}, bytes);
 }
 static bool give_texts(Import *s, int k, const OnnxAttr *t) {
-    enum { BYTES_MAX = 1 << 26 }; /* a long text among many would fill the memory with zeros */
+    /* since all texts are padded, one long text among many would use much memory */
+    enum { BYTES_MAX = 1 << 26 };
     size_t longest = 1;
     for (int j = 0; j < t->n; j++)
         longest = strlen(t->texts[j]) > longest ? strlen(t->texts[j]) : longest;

@@ -1,8 +1,9 @@
-/* control.c -- If, Loop and Scan where data is at hand (running): a condition is computed first,
-   then the nodes of the branch that is taken, or of every iteration of the loop, become nodes of
-   the graph itself. So an iteration may have other sizes than the one before, and what runs is one
-   plan. What a long loop carries is computed iteration by iteration and goes on as a constant, so
-   that no iteration costs more than the first. Without data these operators are opaque. */
+/* control.c -- imports If, Loop and Scan if the data is at hand, that is, when a model is run. A
+   condition is computed first; then the nodes of the branch that is taken, or of every iteration of
+   the loop, become nodes of the graph itself. So the sizes may change from one iteration to the
+   next, and what runs is a single plan. In a long loop, the values that it carries are computed in
+   each iteration and continue as constants, so that no iteration costs more than the first. Without
+   data these operators are opaque. */
 #include "graphs/onnx/import/control_body.h"
 #include "ops/core/element.h"
 #include <string.h>
@@ -11,7 +12,8 @@ enum { ITERATIONS_KEPT = 32, ITERATIONS_MAX = 1 << 16 };
 
 /* ---- values */
 
-/* What stands for v from here on: itself, or after many iterations its contents. */
+/* Replaces a value that the loop carries by a constant with its contents once there were many
+   iterations. */
 static bool settle_value(Import *s, int64_t iterations, Value *v) {
     Type t;
     const void *bytes;
@@ -40,7 +42,7 @@ static bool axis_list(Import *s, const char *name, int n, int64_t out[]) {
     return true;
 }
 
-/* Element t along an axis, without that axis. */
+/* Returns element t along an axis, without that axis. */
 static Value pick_element(Import *s, Value x, int axis, int64_t t) {
     Dims d = value_type(s->w, x)->dim, rest = {0};
     Poly start[RANK_MAX] = {0};
@@ -53,8 +55,8 @@ static Value pick_element(Import *s, Value x, int axis, int64_t t) {
     return y ? reshape_to(s, y, rest) : 0;
 }
 
-/* n values of one type as one, along a new axis; of none the type is what the subgraph says of
-   output `from`. */
+/* Joins n values of the same type along a new axis. If n is 0, the type is the one that the
+   subgraph states for its output `from`. */
 static Value stack(Import *s, Body *b, int from, int n, Value v[], int64_t along) {
     int axis;
     int64_t size;
@@ -98,11 +100,11 @@ static bool take_if(Import *s, Value out[]) {
     return body_run(&b, 0, NULL, out);
 }
 
-typedef struct Iterations { /* a loop under way */
+typedef struct Iterations { /* a loop that is being imported */
     Import *s;
     Body b;
-    int nstate, nscan; /* values carried, values gathered */
-    Value *in, *out;   /* of one iteration */
+    int nstate, nscan; /* numbers of states, which are carried, and of results that are gathered */
+    Value *in, *out;   /* the values of one iteration */
     int64_t n, room;
     Value **gathered; /* [scan][iteration] */
 } Iterations;
@@ -128,7 +130,8 @@ static void iterations_grow(Iterations *l) {
     l->room = room;
 }
 
-/* One more iteration; states are inputs from `at` on, and outputs from `from` on. */
+/* Imports one more iteration. The states are the inputs from `at` on and the outputs from `from`
+   on. */
 static bool iterations_next(Iterations *l, int nin, int at, int from) {
     if (l->n == ITERATIONS_MAX)
         return import_fail(l->s, "a loop of more than %d iterations", ITERATIONS_MAX);
@@ -181,8 +184,8 @@ static bool scan_length(Import *s, int n, const Value x[], int64_t axis[], int64
     return true;
 }
 
-/* For each value that is scanned, and each that is gathered: along which axis, and whether from its
-   end. */
+/* For each input that is scanned and each result that is gathered: the axis, and whether it is
+   traversed backwards. */
 typedef struct ScanAxes {
     int64_t *in, *in_back, *out, *out_back;
 } ScanAxes;
@@ -204,7 +207,8 @@ static void reverse(int64_t n, Value v[]) {
     }
 }
 
-/* From version 9 on. `values` are the states, then what is scanned. */
+/* Imports a Scan of version 9 or later. `values` are the states, followed by the inputs that are
+   scanned. */
 static bool scan(Import *s, Value values[], int nin, Value out[]) {
     Iterations l;
     ScanAxes axes;
@@ -234,8 +238,8 @@ static bool scan(Import *s, Value values[], int nin, Value out[]) {
     return true;
 }
 
-/* Version 8: every input has a leading axis of batches, which are scanned one by one; lengths of
-   single sequences are not supported. */
+/* Imports a Scan of version 8: every input has a leading batch axis, and the batches are scanned
+   one by one. Lengths of single sequences are not supported. */
 static bool scan_batches(Import *s, Value out[]) {
     const Type *x = s->nin > 1 ? import_type(s, s->in[s->nin - 1]) : NULL;
     int64_t batches;

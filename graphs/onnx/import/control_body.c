@@ -1,9 +1,9 @@
-/* control_body.c -- reads a subgraph of the file, and makes its nodes once more for each run of it.
-   Invariant: a body sees its own names and, through the node's captured inputs, those of the graphs
-   around it; what it defines is not seen outside. */
+/* control_body.c -- reads a subgraph of the file, and makes its nodes anew for each time that it
+   runs. Invariant: a body sees its own names and, through the captured inputs of its node, those of
+   the surrounding graphs; the names that it defines are not seen outside. */
 #include "graphs/onnx/import/control_body.h"
 
-typedef struct IterationScope { /* names of one iteration and what they are now */
+typedef struct IterationScope { /* the names of one iteration and their values */
     int n, room;
     NameId *name;
     Value *value;

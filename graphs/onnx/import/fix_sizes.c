@@ -1,7 +1,7 @@
-/* fix_sizes.c -- the file with numbers in place of sizes that it leaves open: in the types of the
-   graph's inputs, outputs and values. A size gets the number that the caller gives for an axis of
-   an input, and so does every other of its name. Types in bodies of control flow keep the names,
-   which say nothing that what is around them does not. */
+/* fix_sizes.c -- writes the file with numbers in place of open sizes, in the types of the graph's
+   inputs, outputs and values. A size gets the number that the caller gives for an axis of an input,
+   and so does every other size of the same name. Types in bodies of control flow keep their names:
+   they say nothing that the surrounding graph does not say. */
 #include "graphs/onnx/model.h"
 
 typedef struct SizeFixer {
@@ -9,15 +9,16 @@ typedef struct SizeFixer {
     Arena *a;
     InputSize size;
     const void *user;
-    Intern *name; /* of the sizes that have a number */
+    Intern *name; /* names of sizes that have a number */
     int64_t *number;
     int room;
-    bool fixed; /* one was written */
+    bool fixed; /* at least one number was written */
 } SizeFixer;
 
 static Wire walk(const SizeFixer *x, Slice message) { return model_wire(x->m, message, NULL); }
 
-/* The number of this axis, of an input unless that is NULL; negative: it has one, or gets none. */
+/* The number for an axis, which belongs to an input unless `input` is NULL. Negative if the axis
+   has a number already, or gets none. */
 static int64_t number_of(SizeFixer *x, Slice dim, const char *input, int axis) {
     Wire w = walk(x, dim);
     Slice name = wire_bytes(w, DIMENSION_DIM_PARAM);
@@ -45,7 +46,8 @@ static void put_dim(SizeFixer *x, const Field *dim, int64_t number, Pieces *out)
     wire_put_pieces(out, dim->number, &inner);
 }
 
-/* From a ValueInfoProto to the axes of its tensor; all else as it is. */
+/* The fields that lead from a ValueInfoProto to the axes of its tensor; put_along follows them and
+   copies all others. */
 static const uint32_t path[] = {VALUE_INFO_TYPE, TYPE_TENSOR_TYPE, TENSOR_SHAPE, TENSOR_SHAPE_DIM};
 enum { AXES = sizeof path / sizeof *path - 1 };
 static void put_along(SizeFixer *x, Slice message, int depth, const char *input, Pieces *out) {
@@ -85,8 +87,8 @@ static void put_fixed_graph(SizeFixer *x, Slice graph, Pieces *out) {
 bool model_fix_sizes(const Model *m, InputSize size, const void *user, Arena *a, Pieces *file) {
     SizeFixer x = {.m = m, .a = a, .size = size, .user = user, .name = intern_new(a)};
     Pieces unused = pieces_new(a), graph = pieces_new(a);
-    for (int k = 0; k < m->x.g.input.n; k++) /* another may name a size that this one gives */
-        put_value_info(&x, m->x.g.input.v[k], true, &unused);
+    /* A first pass, since a later input may give a number to a size of an earlier one. */
+    for (int k = 0; k < m->x.g.input.n; k++) put_value_info(&x, m->x.g.input.v[k], true, &unused);
     put_fixed_graph(&x, m->x.graph, &graph);
     intern_free(x.name);
     *file = pieces_new(a);

@@ -1,5 +1,5 @@
-/* import.c -- what every item of the operators' tables may ask of the ONNX node that is imported,
-   and what it may give to the node that is made. */
+/* import.c -- the functions with which the items of the operators' tables read the ONNX node that
+   is being imported and set up the node that is made of it. */
 #include "graphs/onnx/import/import.h"
 #include "ops/core/element.h"
 #include "graphs/shapevalue.h"
@@ -22,7 +22,7 @@ bool import_fail(Import *s, const char *format, ...) {
     return false;
 }
 
-/* protobuf-c decodes into the arena. */
+/* Make protobuf-c decode into the arena. */
 static void *pb_alloc(void *arena, size_t n) { return arena_alloc(arena, n); }
 static void pb_free(void *arena, void *p) { (void)arena, (void)p; }
 
@@ -33,7 +33,7 @@ static const char *const *decode_texts(Arena *a, const Onnx__AttributeProto *p) 
     return texts;
 }
 
-/* What it says it is, or, in old files that do not say, what it holds. */
+/* The kind that the attribute states or, in old files that state none, the kind of its contents. */
 static OnnxAttrKind kind_of(const AttrSlice *x, const Onnx__AttributeProto *p) {
     static const OnnxAttrKind known[] = {ONNX_ATTR_FLOAT,  ONNX_ATTR_INT,   ONNX_ATTR_TEXT,
                                          ONNX_ATTR_FLOATS, ONNX_ATTR_TEXTS, ONNX_ATTR_INTS};
@@ -119,7 +119,7 @@ bool import_data(Import *s, Value v, Type *t, const void **bytes) {
     const OpenOptions *open = &s->m->open;
     if (!v) return false;
     if (constant_get(s->w, v, t, bytes)) return true;
-    const Value known = value_constant(s->w, v); /* by sizes, whatever the data are */
+    const Value known = value_constant(s->w, v); /* known from sizes alone, whatever the data is */
     return known ? constant_get(s->w, known, t, bytes)
                  : open->value && open->value(open->value_user, s->m, v, t, bytes);
 }
@@ -208,7 +208,7 @@ bool import_distinct_axes(Import *s, PolyList axes, int rank, bool seen[]) {
 }
 
 bool import_matrix(Import *s, const Dims *x, int64_t at, Dims *matrix) {
-    int first = x->n; /* of the columns */
+    int first = x->n; /* the first column */
     if (at != x->n && !import_axis(s, at, x->n, &first)) return false;
     *matrix = (Dims){2, {poly_int(s->w, 1), poly_int(s->w, 1)}};
     for (int k = 0; k < x->n; k++)
@@ -216,7 +216,8 @@ bool import_matrix(Import *s, const Dims *x, int64_t at, Dims *matrix) {
     return true;
 }
 
-/* p / 10^k with the fewest digits, if it is small enough for a rational. */
+/* Finds p / 10^k with the fewest digits; falls back to the exact value if the rational would be too
+   large. */
 Ex real_shortest(World *w, double value, bool is_double) {
     char text[40];
     int digits = 1;
@@ -240,7 +241,8 @@ Ex real_shortest(World *w, double value, bool is_double) {
     return ex_rational(w, value < 0 ? -p : p, q);
 }
 
-/* An infinity as a bound whose default is the greatest float, on the same side: none. */
+/* Whether an infinite bound means no bound: the attribute's default is the greatest float of the
+   same sign. */
 static bool means_none(const AttrDef *d, double v) {
     double none = isinf(v) && d->init ? strtod(d->init, NULL) : 0;
     return fabs(none) >= 3.4028234e38 && signbit(none) == signbit(v);
@@ -282,7 +284,6 @@ bool give_attr(Import *s, int attr, const OnnxAttr *t) {
     return d->kind == A_INTS || list.n == 1 || import_fail(s, "attribute %s is a list", d->name);
 }
 
-/* A constant input as an attribute; true if it is left out, or present and understood. */
 bool give_input(Import *s, int attr, int k) {
     const AttrDef *d = &s->op->attrs[attr];
     if (k >= s->nin || !s->in[k]) return true;

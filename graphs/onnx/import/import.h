@@ -1,13 +1,13 @@
-/* import.h -- the import of one ONNX node as nodes of ours. What fails says why in Import.why: then
-   this entry of the operator's table does not apply, and the next one is tried. Everything lives in
-   the World's arena. */
+/* import.h -- translates one ONNX node into nodes of ours. A function that fails records the reason
+   in Import.why; the entry of the operator's table that is being tried then does not apply, and the
+   next one is tried. Everything lives in the World's arena. */
 #ifndef ISOMER_ONNX_IMPORT_H
 #define ISOMER_ONNX_IMPORT_H
 #include "graphs/onnx/model.h"
 
 enum {
-    INPUTS_TAKEN = 64, /* as many bits has Import.taken */
-    ATTRS_NAMED = 64,  /* as many has Import.named */
+    INPUTS_TAKEN = 64, /* Import.taken has one bit for each */
+    ATTRS_NAMED = 64,  /* Import.named has one bit for each */
     INPUTS_MAX = 1024,
     OUTPUTS_MAX = 256
 };
@@ -17,97 +17,117 @@ typedef struct Import {
     OnnxNode *n;
     const Op *op;
     int nin, nout;
-    const Value *in;      /* of the ONNX node */
-    Attr attr[ATTRS_MAX]; /* ours, in the order of op->attrs */
-    bool given[ATTRS_MAX];
-    uint64_t taken;  /* ONNX inputs that became attributes */
-    Value *constant; /* inputs of ours that are attributes in ONNX, by place; NULL: none */
-    uint64_t named;  /* ONNX attributes that an item mentions */
-    /* What normalize.c does around the node, as an item demands (items.def). */
-    bool fold;                             /* n inputs become nodes of two inputs, in a chain */
-    bool stretch, stretch_pair, stretch_c; /* NumPy's broadcasting, of MatMul, two, Gemm's C */
-    bool keepdims;                         /* reduced axes come back as 1s */
-    bool flatten;                          /* axes before and after flatten_at are joined */
+    const Value *in;       /* the values of the ONNX node's inputs */
+    Attr attr[ATTRS_MAX];  /* the attributes of our node, in the order of op->attrs */
+    bool given[ATTRS_MAX]; /* whether this attribute was set */
+    /* a bit for each ONNX input that is not an input of our node, such as one that became an
+       attribute */
+    uint64_t taken;
+    /* by our input: its value if it is an attribute in ONNX; the array is NULL if there is none */
+    Value *constant;
+    /* a bit for each ONNX attribute that an item mentions; others make the import fail */
+    uint64_t named;
+    /* What normalize.c has to do around the node, as its items demand (items.def). */
+    bool fold; /* n inputs become a chain of nodes of two inputs each */
+    /* NumPy's broadcasting: of MatMul's operands, of two inputs, of Gemm's C */
+    bool stretch, stretch_pair, stretch_c;
+    bool keepdims; /* the reduced axes come back with size 1 */
+    /* the node works on a matrix: the axes before and from flatten_at on are joined */
+    bool flatten;
     int64_t flatten_at;
-    bool ordered; /* letters describe the product: axes are put in order (letters.c) */
-    bool same;    /* the result is input 0 itself, whatever that is */
-    Type guess;   /* of output 0 where sizes are not decided: what is sure of it; not known: nothing
-                     is */
+    bool ordered; /* the product is described by letters: its axes are put in order (letters.c) */
+    bool same;    /* the result is input 0 itself, whose sizes are not known */
+    /* the type of output 0 as far as it is certain, in case the node becomes opaque because sizes
+       are not decided; not `known` if nothing is certain */
+    Type guess;
     const char *why;
 } Import;
 
-/* Always false; the first reason is kept. */
+/* Records the reason of the failure, unless there is one already; returns false. */
 bool import_fail(Import *, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Marks it as named; false: the node does not have it. */
+/* Decodes an attribute and marks it as named. Returns false if the node does not have it. */
 bool onnx_attr(Import *, const char *name, OnnxAttr *out);
-/* An attribute of the node that is an integer, or a text; `otherwise` if it is absent. import_fail
-   if it is of another kind. */
+/* Return an attribute of the node that is an integer, or a text; `otherwise` if it is absent. They
+   call import_fail if it has another kind. */
 int64_t onnx_attr_int(Import *, const char *name, int64_t otherwise);
 const char *onnx_attr_text(Import *, const char *name, const char *otherwise);
+/* Converts an attribute that is an integer or a list of integers. */
 bool onnx_attr_list(const OnnxAttr *, PolyList *out, Import *);
+/* The index of an attribute of the operator, or -1. */
 int op_attr_index(const Op *, const char *name);
-/* The elements of ONNX input k, which is marked as taken; false and why: it is left out or cannot
-   be computed. */
+/* Gets the elements of ONNX input k, which is marked as taken. Returns false if the input is left
+   out or, with a reason, if it cannot be computed. */
 bool input_list(Import *, int k, PolyList *out);
-/* ONNX input k is no input of our node; import_fail from the 65th on (INPUTS_TAKEN). */
+/* Marks ONNX input k as no input of our node. Fails from the 65th input on (INPUTS_TAKEN). */
 void import_take(Import *, int k);
-/* The attribute, or else that input (-1: none); false: neither is there, or (why) it cannot be
-   computed. */
+/* Gets a list of integers from the attribute or, if it is absent, from that input (-1: none).
+   Returns false if there is neither or, with a reason, if the list cannot be computed. */
 bool list_from(Import *, const char *name, int input, PolyList *out);
+/* Set an attribute of our node: to a list, or to what an ONNX attribute says. */
 void give_ints(Import *, int attr, int n, const Poly *);
 bool give_attr(Import *, int attr, const OnnxAttr *);
-/* A constant input as an attribute; true also if it is left out. */
+/* Sets an attribute of our node from a constant input. Returns true also if the input is left
+   out. */
 bool give_input(Import *, int attr, int k);
+/* Gets entry k of a list, which must be a number. */
 bool number_at(Import *, PolyList, int k, int64_t *);
-/* `all` in two halves; of an odd number the end gets the larger one if upper, else the front. */
+/* Splits `all` into two halves. If it is odd, the larger half is the end if `upper` is set, else
+   the beginning. */
 void import_halves(World *, int64_t all, bool upper, Poly *begin, Poly *end);
-/* The sizes of an input; NULL: the import has failed, its reason says why. */
+/* The sizes of an input. Returns NULL, with a reason, if they are not known. */
 const Dims *import_dims(Import *, int input);
-/* An axis of `rank` of them, counted from the end where it is negative; false: it is out of range,
-   and the import has failed. import_axis_of: the k-th of a list. */
+/* Finds an axis of a tensor of this rank; a negative number counts from the end. Fails if the axis
+   is out of range. import_axis_of does the same for entry k of a list. */
 bool import_axis(Import *, int64_t axis, int rank, int *out);
 bool import_axis_of(Import *, PolyList axes, int k, int rank, int *out);
-/* x as a matrix whose columns are its axes from `at` on, which may be its rank; false: likewise. */
+/* The sizes of x as a matrix whose columns are its axes from `at` on; `at` may be the rank. Fails
+   if it is out of range. */
 bool import_matrix(Import *, const Dims *x, int64_t at, Dims *matrix);
-/* Marks in `seen`, by axis of `rank`, those that the list names, counted from the end where they
-   are negative. False: one is out of range or named twice, and the import has failed. */
+/* Marks in `seen`, by axis, the axes that the list names; negative numbers count from the end.
+   Fails if one is out of range or named twice. */
 bool import_distinct_axes(Import *, PolyList axes, int rank, bool seen[]);
-/* The shortest decimal that rounds to this number, as a rational. */
+/* The shortest decimal number that rounds to this float (or double), as a rational. */
 Ex real_shortest(World *, double, bool is_double);
-/* The elements of a constant, or of a value computed from inputs at hand (OpenOptions). False:
-   neither; `why` is not set. */
+/* Gets the elements of a value that is a constant or can be computed from the inputs at hand
+   (OpenOptions). Returns false, without setting `why`, if it is neither. */
 bool import_data(Import *, Value, Type *, const void **bytes);
-/* The first of these elements, as an integer. False: there is none, it is no number, or (`why` is
-   not set either) as import_data. */
+/* Gets the first of these elements as an integer. Returns false, without setting `why`, if there is
+   none, if it is not a number, or if import_data fails. */
 bool import_number(Import *, Value, int64_t *);
-/* spelling_form.c: the node trains, as input 2 says, or not, as wanted; inputs from 1 on are taken.
-   False: the import has failed. */
+/* spelling_form.c: checks that the node trains or does not train, as wanted; input 2 says which.
+   All inputs from 1 on are taken. Fails if the mode differs or depends on data. */
 bool import_training(Import *, bool wanted);
-const Type *import_type(Import *, Value); /* NULL and why: sizes not known */
+/* The type of a value. Returns NULL, with a reason, if its sizes are not known. */
+const Type *import_type(Import *, Value);
 
-/* constants.c: our input `ours` becomes a constant, the ONNX attribute `theirs`; true also if the
-   node lacks it. */
+/* constants.c: makes our input `ours` a constant from the ONNX attribute `theirs`. Returns true
+   also if the node lacks the attribute. */
 bool give_constant(Import *, const char *ours, const char *theirs);
-/* Our input k, counted from 0, becomes a constant of this type, whose sizes are numbers; its bytes
-   are copied. */
+/* Makes our input k, from 0, a constant of this type, whose sizes are numbers. The bytes are
+   copied. */
 void give_list(Import *, int k, DType, Dims, const void *bytes);
 
-bool normalize_by_tables(Import *, Value out[]); /* normalize.c */
-bool control_import(Import *, Value out[]); /* control.c: If, Loop and Scan where data is at hand */
+/* normalize.c: tries the entries of all operators' tables. */
+bool normalize_by_tables(Import *, Value out[]);
+/* control.c: imports If, Loop and Scan, if the data that they depend on is at hand. */
+bool control_import(Import *, Value out[]);
 
-/* items.c: an item X:SPECIAL of the operator's table. */
+/* items.c: runs a special item X:SPECIAL of the operator's table. */
 bool item_import(Import *, const char *ours, const char *special);
-bool item_known(const Op *, const char *ours, const char *special); /* there is such an item */
+/* Whether the operator itself or items.def has such an item. */
+bool item_known(const Op *, const char *ours, const char *special);
 
-/* letters.c: the product of n inputs that einsum's attribute `letters` describes, two at a time,
-   with axes put in order and joined. 0: it cannot be, or (why) something failed. */
+/* letters.c: the product of n inputs that einsum's attribute `letters` describes, multiplied two at
+   a time, with axes put in order and joined. Returns 0 if the product does not have such a form or,
+   with a reason, if something failed. */
 Value product_ordered(Import *, PolyList letters, int n, const Value in[]);
 
-/* stretch.c: NumPy's broadcasting made explicit. */
-Value reshape_to(Import *, Value, Dims); /* 0: it cannot be */
-/* Leading 1s dropped, other stretched 1s broadcast; missing leading axes are implicit. */
+/* stretch.c: NumPy's broadcasting, made explicit. */
+Value reshape_to(Import *, Value, Dims); /* returns 0 if it fails */
+/* Broadcasts a value to `target`: drops leading axes of size 1 and broadcasts other axes of size 1
+   that differ. Leading axes that are missing stay implicit. */
 bool stretch_to(Import *, Value *, Dims target);
-/* To common sizes, the last `tail` axes left alone. */
+/* Broadcasts n values to common sizes, leaving their last `tail` axes alone. */
 bool stretch_all(Import *, int n, Value v[], int tail);
-bool dims_stretch(Import *, Dims a, Dims b, Dims *out); /* false: not decided */
+bool dims_stretch(Import *, Dims a, Dims b, Dims *out); /* fails if it is not decided */
 #endif

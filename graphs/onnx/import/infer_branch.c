@@ -1,19 +1,24 @@
-/* infer_branch.c -- an If whose condition depends on sizes or data, and whose branches give results
-   of different ranks, may still be decided: where one branch makes a node that always runs meet a
-   rank that ONNX does not allow (an LSTM of four axes), no run that ends takes that branch. So a
-   speech model that squeezes an axis "if it is 1" and then needs it squeezed is read as the model
-   that squeezes. Each branch is tried in a World of its own: it is put in the If's place, Ifs that
-   this decides are inlined too, then the nodes are examined. Soundness: the other branch stays in
-   the file, with whatever it demands itself; runs that would have failed may fail elsewhere, all
-   others are the same. */
+/* infer_branch.c -- finds the branch of an If whose condition depends on sizes or data, where the
+   branches give results of different ranks and one of the ranks cannot work: a node that always
+   runs would then have an input of a rank that ONNX does not allow, such as an LSTM with an input
+   of four axes. No run that succeeds takes that branch. So a speech model that squeezes an axis "if
+   it is 1", and needs it squeezed later, is read as a model that squeezes it.
+
+   Each branch is tried in a World of its own: it replaces the If, other Ifs that this decides are
+   inlined, and the nodes are examined.
+
+   Soundness: the other branch becomes part of the file, with all that it requires itself. Runs that
+   would have failed may fail elsewhere; all other runs are the same. */
 #include "graphs/fold.h"
 #include "graphs/onnx/model.h"
 #include "graphs/world.h"
 #include <string.h>
 
+/* At most this many rounds of inlining, folded constants of this many elements, and files of this
+   many bytes. */
 enum { ROUNDS = 8, SMALL = 1 << 16, FILE_MOST = 1 << 28 };
 
-/* Whether a node that contributes to an output cannot run. */
+/* Whether some node that contributes to an output cannot run. */
 static bool stuck(Model *m) {
     bool *needed = ARENA_NEW(m->w->arena, bool, m->room), found = false;
     for (int k = 0; k < m->graph.nout; k++) needed[m->output[k]] = true;
@@ -28,7 +33,7 @@ static bool stuck(Model *m) {
     return found;
 }
 
-typedef struct Attempt { /* what is freed when memory runs out on the way */
+typedef struct Attempt { /* what has to be freed if memory runs out during the attempt */
     Escape escape;
     Arena *arena;
     World *w;
@@ -41,8 +46,8 @@ static void attempt_end(Attempt *t) {
     t->model = NULL, t->w = NULL;
 }
 
-/* Reads this file and what its decided Ifs make of it, round after round, until nothing is decided
-   any more. */
+/* Whether the file can run as far as is known: reads it and inlines the Ifs that are decided, in
+   rounds, until none is decided any more. */
 static bool runs(Attempt *t, const Model *like, const Pieces *file) {
     const char *bytes = pieces_join(file, t->arena);
     size_t n = file->size;
@@ -66,7 +71,7 @@ static bool runs(Attempt *t, const Model *like, const Pieces *file) {
     return possible;
 }
 
-/* False: memory ran out; the reason is in t->escape. */
+/* Tries both files. Returns false if memory ran out; t->escape has the reason. */
 static bool try_both(Attempt *t, const Model *like, const Pieces file[2], bool possible[2]) {
     if (setjmp(t->escape.here)) return false;
     t->arena = arena_new(&t->escape, 0);
@@ -75,14 +80,15 @@ static bool try_both(Attempt *t, const Model *like, const Pieces file[2], bool p
     return true;
 }
 
+/* Whether a result has an unknown rank. */
 static bool open_rank(const Model *m, const OnnxNode *n) {
     for (int k = 0; k < n->x.nout; k++)
         if (n->out[k] && !value_type(m->w, m->name[n->out[k]].value)->known) return true;
     return false;
 }
 
-/* The branch (1: then, 0: else) that every run that ends takes, since the other makes a later node
-   impossible; -1: none is known. */
+/* The branch (1: then, 0: else) that every successful run takes, because the other one makes a
+   later node impossible; -1 if none is known. */
 static int branch_forced(Model *m, int node) {
     const OnnxNode *n = &m->node[node];
     Escape *escape = arena_escape(m->w->arena);

@@ -1,9 +1,10 @@
-/* inline_function.c -- a call of a function that the model defines is replaced by the function's
-   nodes: in the file, as bytes, wherever the call stands. Names of the body become names that
-   nothing else has, its inputs and outputs those of the call, and attributes that refer to the
-   call's get what the call says, or the function's default (FunctionProto in onnx.proto). A
-   function that imports another version of an operator set than the model does stays a function,
-   and so do its calls. */
+/* inline_function.c -- replaces calls of functions that the model defines by the functions' nodes,
+   in the bytes of the file, wherever a call stands.
+
+   The inputs and outputs of the function become those of the call, and its other names become names
+   that nothing else has. An attribute that refers to an attribute of the call gets the value that
+   the call gives, or the function's default (FunctionProto in onnx.proto). A function that imports
+   another version of an operator set than the model does is not inlined. */
 #include "graphs/onnx/model.h"
 #include <string.h>
 
@@ -11,8 +12,8 @@ enum { CALLS_DEEP = 64, NODES_MOST = 1 << 20 };
 
 typedef struct LocalFunction {
     Slice name, domain, overload;
-    SliceList in, out, node, attribute; /* attribute: defaults */
-    bool inlined;
+    SliceList in, out, node, attribute; /* attribute: those with defaults */
+    bool inlined;                       /* it can be inlined, so its calls are */
 } LocalFunction;
 typedef struct Inlining {
     Arena *a;
@@ -20,12 +21,13 @@ typedef struct Inlining {
     const char *path;
     Error *error;
     LocalFunction *function;
-    int nopset, nnode; /* nodes written */
-    Opset *opset;      /* what the result imports */
-    Intern *taken;     /* names of values */
+    int nopset, nnode; /* the operator sets that the result imports; the number of nodes written */
+    Opset *opset;
+    Intern *taken; /* names of values that are in use */
     bool failed, inlined;
 } Inlining;
-/* The names of one call's body; NULL instead of one: names stay. */
+/* The renaming of names in the body of one call: `from` numbers the old names, and `to` has the new
+   ones. Functions that take NULL instead of a FunctionCall then keep all names. */
 typedef struct FunctionCall {
     const NodeIndex *node;
     const LocalFunction *function;
@@ -41,7 +43,8 @@ static Wire inlining_wire(const Inlining *x, Slice s) {
 
 /* ---- the model's functions */
 
-/* Whether the model has what the function imports; what it does not import at all is added. */
+/* Whether the model has the version of the operator set that the function imports. If the model
+   does not import the operator set at all, the import is added. */
 static bool import_opset(Inlining *x, Slice message) {
     Opset o;
     if (!index_opset(inlining_wire(x, message), &o)) return false;
@@ -54,7 +57,8 @@ static bool import_opset(Inlining *x, Slice message) {
     return true;
 }
 
-/* Such functions say what a runtime computes by a kernel of its own where it has one. */
+/* Whether functions of this domain are named like operators. They define what a runtime that
+   implements the operator computes by its own kernel. */
 static bool names_an_operator(Slice domain) {
     return !domain.n || slice_is(domain, "ai.onnx.ml") || slice_is(domain, "com.microsoft");
 }
@@ -120,7 +124,8 @@ static Slice renamed(Inlining *x, FunctionCall *c, Slice name) {
     if (!intern_find(c->from, name.at, name.n)) map_name(x, c, name, fresh_name(x, c, name));
     return c->to[intern_find(c->from, name.at, name.n)];
 }
-/* The message, the name in field `number` replaced; inside: of the message in that field. */
+/* Copies the message with the name in its field `number` replaced. If `inside` is not 0, the name
+   is in the message in field `inside`. */
 static void put_renamed(Inlining *x, FunctionCall *c, Slice message, uint32_t number,
                         uint32_t inside, Pieces *out) {
     Wire w = inlining_wire(x, message);
@@ -167,7 +172,8 @@ static void put_subgraph(Inlining *x, Slice graph, FunctionCall *c, int depth, P
     x->failed |= w.failed;
 }
 
-/* What the call, or else the function, says of the attribute; absent: neither does. */
+/* Returns the attribute of the call, or else the default of the function; absent if there is
+   neither. */
 static Slice given_attribute(const Inlining *x, const FunctionCall *c, Slice name) {
     for (int k = 0; k < c->node->nattr; k++)
         if (slice_equal(c->node->attr[k].name, name)) return c->node->attr[k].whole;
@@ -189,7 +195,8 @@ static void put_attribute(Inlining *x, const AttrSlice *attr, FunctionCall *c, i
     for (Field f; wire_next(&w, &f);) {
         const bool graph = f.number == ATTRIBUTE_G || f.number == ATTRIBUTE_GRAPHS;
         if (f.number == ATTRIBUTE_NAME) continue;
-        if (graph && !refers.n) { /* the call's own ones are of its scope: they were put so */
+        /* Subgraphs of the call's own attributes were renamed when the call was written. */
+        if (graph && !refers.n) {
             Pieces g = pieces_new(x->a);
             put_subgraph(x, f.bytes, c, depth + 1, &g);
             wire_put_pieces(&inner, f.number, &g);
@@ -218,7 +225,7 @@ static void put_node(Inlining *x, const NodeIndex *n, FunctionCall *c, int depth
     wire_put_pieces(out, GRAPH_NODE, &node);
 }
 
-/* The call, whose names are those of the result, as its function's nodes. */
+/* Writes a call, whose names are those of the result already, as the nodes of its function. */
 static void put_call(Inlining *x, const LocalFunction *f, const NodeIndex *n, int depth,
                      Pieces *out) {
     FunctionCall c = {.node = n, .function = f, .from = intern_new(x->a)};
@@ -239,8 +246,8 @@ static void put_call(Inlining *x, const LocalFunction *f, const NodeIndex *n, in
     x->inlined = true;
 }
 
-/* A call inside of a body is put with the names that it has in the result: as a node first, which
-   is then read as any other. */
+/* Writes nodes, and calls as nodes of their functions. A call inside of a function's body is first
+   written as a node with its names in the result, and then read again like any other call. */
 static void put_nodes(Inlining *x, const SliceList *nodes, FunctionCall *c, int depth,
                       Pieces *out) {
     for (int k = 0; k < nodes->n && !x->failed; k++) {

@@ -1,8 +1,8 @@
-/* inline_if.c -- an If whose condition is decided for all inputs is replaced by the nodes of the
-   branch it takes: in the file, as bytes. Every other byte stays as it is, the nodes of the branch
-   keep theirs too; its results get the names they had outside by an Identity each. What is decided
-   inside that branch is found when the new file is read. Invariant: names stay unique. A branch
-   that defines a name which anything else defines too stays where it is. */
+/* inline_if.c -- replaces an If whose condition is the same for all inputs by the nodes of the
+   branch that it takes, in the bytes of the file. All other bytes stay as they are, and so do the
+   nodes of the branch; an Identity gives each result the name it had outside. An If inside that
+   branch is dealt with when the new file is read. Invariant: names stay unique. If the branch
+   defines a name that anything else defines, too, the If stays. */
 #include "graphs/onnx/model.h"
 #include "graphs/shapevalue.h"
 #include "ops/core/element.h"
@@ -13,15 +13,15 @@ typedef struct Inliner {
     Arena *a;
     const ValueMap *folded;
     Error *error;
-    Slice *branch;   /* by node: the subgraph that takes its place; absent: it stays */
-    uint32_t *times; /* by NameId: how many graphs of the model define it */
+    Slice *branch;   /* by node: the subgraph that replaces it; absent: the node stays */
+    uint32_t *times; /* by NameId: how many graphs of the model define the name */
     uint32_t room;
-    Intern *node_name; /* of the nodes written so far, and of those that stay */
+    Intern *node_name; /* names of the nodes written so far, and of those that stay */
 } Inliner;
 
 static Wire inliner_wire(const Inliner *x, Slice s) { return model_wire(x->m, s, x->error); }
 
-/* 1 or 0 where the condition is a number, else -1. */
+/* The condition, 1 or 0, if it is known, else -1. */
 static int condition_value(const Inliner *x, const OnnxNode *n) {
     World *w = x->m->w;
     Type t;
@@ -59,7 +59,8 @@ static bool unique_entries(Inliner *x, const SliceList *list, uint32_t number) {
     return unique;
 }
 
-/* Whether a branch defines only names that nothing else does, and has what a graph may have. */
+/* Whether a branch can replace its If: it defines only names that nothing else defines, and
+   contains nothing that the main graph may not. */
 static bool unique_names(Inliner *x, Slice graph) {
     GraphIndex g;
     Wire w = inliner_wire(x, graph);
@@ -78,7 +79,7 @@ static bool unique_names(Inliner *x, Slice graph) {
 
 /* ---- choosing */
 
-/* Names are counted as they will be: without the branches that are gone. */
+/* Counts in how many graphs each name will be defined: branches that are not taken do not count. */
 static bool count_names(Inliner *x) {
     Model *m = x->m;
     if (!index_names(x->a, inliner_wire(x, m->x.graph), 0, false, count_name, x)) return false;
@@ -106,7 +107,7 @@ static void choose_decided(Inliner *x) {
         if (taken >= 0) choose_branch(x, i, taken);
     }
 }
-/* How many of the chosen branches can take their place. */
+/* Returns how many of the chosen branches can replace their If; the others are dropped. */
 static int count_chosen(Inliner *x) {
     Model *m = x->m;
     int n = 0;
@@ -126,8 +127,8 @@ static void put_identity(Inliner *x, const OnnxNode *n, int output, Slice from, 
     if (n->x.out[output].n) index_put_identity(x->a, from, n->x.out[output], name, out);
 }
 
-/* ONNX Runtime wants names of nodes, which mean nothing, once in a graph: a second one is
-   dropped. */
+/* Writes a node of a branch. Names of nodes have no meaning, but ONNX Runtime wants them to be
+   unique within a graph, so a name that is taken is dropped. */
 static bool put_node(Inliner *x, const Field *f, Pieces *out) {
     Wire w = inliner_wire(x, f->bytes);
     Pieces node = pieces_new(x->a);

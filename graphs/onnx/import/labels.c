@@ -1,14 +1,14 @@
-/* labels.c -- the pairs of keys and values of ai.onnx.ml's LabelEncoder, as constants in rising
-   order of the keys, which the operator `labelmap` searches (ops/labels.c). */
+/* labels.c -- converts the keys and values of ai.onnx.ml's LabelEncoder to constants in ascending
+   order of the keys, in which the operator `labelmap` searches (ops/labels.c). */
 #include "graphs/onnx/import/import.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct Pair {
-    int64_t whole;
-    double real;
-    int place; /* in the file: the first of equal keys counts */
+    int64_t whole; /* the key, if keys are integers */
+    double real;   /* the key, if keys are floats */
+    int place;     /* in the lists of the file; of equal keys the first one counts */
 } Pair;
 
 static int by_key(const void *a, const void *b) {
@@ -21,9 +21,9 @@ static int by_key(const void *a, const void *b) {
 static bool same_key(const Pair *a, const Pair *b) {
     return a->whole == b->whole && (a->real == b->real || (isnan(a->real) && isnan(b->real)));
 }
-/* Before version 4 nothing equals NaN. */
+/* Whether a key can match: before version 4, NaN equals nothing. */
 static bool known(const Import *s, const Pair *p) { return s->n->version >= 4 || !isnan(p->real); }
-/* NAME_int64s or NAME_floats. */
+/* Reads the attribute NAME_int64s or NAME_floats. */
 static bool read_numbers(Import *s, const char *name, OnnxAttr *out) {
     const char *whole = arena_format(s->w->arena, "%s_int64s", name),
                *real = arena_format(s->w->arena, "%s_floats", name);
@@ -41,7 +41,7 @@ static void give_pairs(Import *s, int input, const OnnxAttr *list, const Pair *p
                size);
     give_list(s, input, whole ? DT_INT64 : DT_FLOAT, (Dims){1, {poly_int(s->w, n)}}, bytes);
 }
-/* What the file says, else what ONNX says: -1, or -0. */
+/* Sets the value for keys that are not found: what the file says, else ONNX's default, -1 or -0. */
 static void give_otherwise(Import *s, int input, bool whole) {
     OnnxAttr t;
     const bool given = onnx_attr(s, whole ? "default_int64" : "default_float", &t);

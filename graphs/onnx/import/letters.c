@@ -1,13 +1,18 @@
-/* letters.c -- a product that letters describe (Einsum), two inputs at a time, in one of few forms:
-   the axes of an input are put in order by a transpose, those of one role are joined by a reshape,
-   and the result goes back the same way, so that rules need to know these forms only. A letter of
-   both inputs and of y is of the batch, one of both alone is summed; of the others, the input whose
-   letter ends y has the columns, the other one the rows. The forms are
+/* letters.c -- imports a product that letters describe (Einsum) as products of two inputs each, in
+   one of few forms, so that rules need to know these forms only.
+
+   The axes of an input are put in order by a transpose, axes of the same role are joined by a
+   reshape, and the result is converted back in the same way. A letter that occurs in both inputs
+   belongs to the batch if it also occurs in the result y, and is summed if it does not. The input
+   that has the last letter of y provides the columns, the other one the rows. The forms are:
+
    1. m k, k n -> m n;
    2. ..b m k, ..b k n -> ..b m n;
-   3. m k, ..b k n -> ..b m n: the batch is of letters of the second factor alone, first in y.
-   A node with a letter that stands twice in a term, or in one input and nowhere else, stays as it
-   is. */
+   3. m k, ..b k n -> ..b m n, where the batch consists of letters that only the second factor has
+      and that come first in y.
+
+   A node stays as it is if a letter occurs twice in a term, or occurs in one input and nowhere
+   else. */
 #include "graphs/onnx/import/import.h"
 
 enum { Y = 2, BATCH_MAX = 3, LETTERS = 64 };
@@ -15,12 +20,12 @@ typedef struct Term {
     int n, letter[RANK_MAX];
 } Term;
 typedef struct Product {
-    Term term[3]; /* the first factor, the second, y */
+    Term term[3]; /* the first factor, the second factor, y */
     Value factor[2];
-    bool in[3][LETTERS];
-    Poly size[LETTERS];
+    bool in[3][LETTERS]; /* by term and letter: whether the term has the letter */
+    Poly size[LETTERS];  /* by letter */
     Term batch, rows, columns, summed;
-    bool shared; /* the batch is of both factors */
+    bool shared; /* the batch belongs to both factors */
 } Product;
 
 static void append(Term *t, int letter) { t->letter[t->n++] = letter; }
@@ -28,7 +33,8 @@ static void extend(Term *t, const Term *more) {
     for (int j = 0; j < more->n; j++) append(t, more->letter[j]);
 }
 
-/* From the list of the operator einsum: n inputs, then the result. */
+/* Reads the attribute of the operator einsum: a term for each of the n inputs, then one for the
+   result. */
 static Term *read_terms(Import *s, PolyList list, int n) {
     Term *t = ARENA_NEW(s->w->arena, Term, n + 1);
     int at = 0;
@@ -67,7 +73,7 @@ static bool read_sizes(Import *s, Product *p) {
     return true;
 }
 
-/* The factor that has the letter that ends y becomes the second one. */
+/* Exchanges the factors unless the second one has the last letter of y. */
 static void order_factors(Product *p) {
     const Product old = *p;
     const Term *y = &p->term[Y];
@@ -78,7 +84,8 @@ static void order_factors(Product *p) {
     }
 }
 
-/* y is some letters of the second factor, all rows, other letters of the second factor. */
+/* Whether y consists of some letters of the second factor, then all rows, then other letters of the
+   second factor. */
 static bool has_own_batch(const Product *p) {
     const Term *y = &p->term[Y];
     int turns = 0;
@@ -108,7 +115,7 @@ static bool find_roles(Product *p) {
     return p->batch.n <= BATCH_MAX;
 }
 
-/* The axes of x, named by the letters of `from`, in the order of `to`. */
+/* Transposes x, whose axes are named by the letters of `from`, to the order of `to`. */
 static Value reordered(Import *s, Value x, const Term *from, const Term *to) {
     Poly *perm = ARENA_NEW(s->w->arena, Poly, RANK_MAX);
     bool same = true;
@@ -129,7 +136,7 @@ static Poly joined(Import *s, const Product *p, const Term *t) {
     return size;
 }
 
-/* A factor as a batch of matrices. */
+/* Converts a factor to a batch of matrices. */
 static Value as_matrices(Import *s, const Product *p, int k) {
     const Term none = {.n = 0}, *batch = k || p->shared ? &p->batch : &none;
     const Term *first = k ? &p->summed : &p->rows, *last = k ? &p->columns : &p->summed;
@@ -142,7 +149,7 @@ static Value as_matrices(Import *s, const Product *p, int k) {
     return x ? reshape_to(s, x, d) : 0;
 }
 
-/* The letters of the form: those of the batch, then m, k, n. */
+/* The attribute `letters` of the form: the batch is numbered first, then m, k, n. */
 static PolyList form(Import *s, const Product *p) {
     Poly *list = ARENA_NEW(s->w->arena, Poly, 3 * (RANK_MAX + 1));
     const int b = p->batch.n, ends[3][2] = {{b, b + 1}, {b + 1, b + 2}, {b, b + 2}};
@@ -177,7 +184,8 @@ static bool has(const Term *t, int letter) {
     return false;
 }
 
-/* The letters of a and b, each once, that one of the n terms has, too; false: they are too many. */
+/* Collects the letters of a and b, each once, that also occur in one of the n later terms. Returns
+   false if they are too many for a tensor. */
 static bool needed_later(const Term *a, const Term *b, const Term later[], int n, Term *out) {
     const Term *term[] = {a, b};
     out->n = 0;

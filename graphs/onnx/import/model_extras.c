@@ -1,7 +1,7 @@
-/* model_extras.c -- the parts of a file outside its graph that refer to the graph's names. Training
-   (TrainingInfoProto) runs graphs that use names of the main one and gives initializers new values:
-   such names stay, such initializers are not constants. Annotations of quantization name the
-   tensors that hold scales. */
+/* model_extras.c -- reads the parts of a file that are outside its graph and refer to names of the
+   graph. Training information (TrainingInfoProto) contains graphs that use names of the main graph
+   and give initializers new values: such names must stay, and such initializers are not constants.
+   Quantization annotations name the tensors that contain scales. */
 #include "graphs/onnx/model.h"
 
 static Slice message_part(const Model *m, Slice message, uint32_t number) {
@@ -31,7 +31,7 @@ static bool read_training(Model *m, Slice training, Error *e) {
     return !w.failed;
 }
 
-/* The values of its entries name tensors. */
+/* Pins the tensors that the values of the annotation's entries name. */
 static bool read_annotation(Model *m, Slice annotation, Error *e) {
     Wire w = model_wire(m, annotation, e);
     for (Field f; wire_next(&w, &f);)

@@ -1,9 +1,11 @@
-/* normalize.c -- one ONNX node becomes nodes of ours, by the tables that operators carry (OnnxMap;
-   its items are described in ops/operator/operator.h and in items.def). Entries are tried in order;
-   an entry fails as soon as an item does. The node that no entry fits is opaque: its bytes are
-   carried through, it has the types that the file says, and the reason is kept. Invariant: the
-   result depends on the node, its input values and the model only, so a node can be normalized
-   again on other inputs to see whether it still stands. */
+/* normalize.c -- translates one ONNX node into nodes of ours by the tables that operators carry
+   (OnnxMap; the items are described in ops/operator/operator.h and in items.def). The entries are
+   tried in order, and an entry fails as soon as one of its items does. A node that no entry fits
+   becomes opaque: its bytes are copied, it has the types that the file states, and the reason is
+   kept.
+
+   Invariant: the result depends on nothing but the node, its input values and the model. So a node
+   can be normalized again on other inputs to see whether it may still stand in the file. */
 #include "graphs/onnx/import/import.h"
 #include "graphs/onnx/item_text.h"
 #include "onnx.pb-c.h"
@@ -17,7 +19,8 @@ static bool give_fixed(Import *s, int attr, const char *text) {
     Error e = {0};
     Scan scan = scan_new("", text, strlen(text), &e);
     const AttrDef *def = &s->op->attrs[attr];
-    /* a number for a list fills it, as it does by default */
+    /* a list that is given as a single number has this number everywhere, which the default does
+       already */
     const bool filled = def->kind == A_INTS && *text != '[';
     if (!filled) s->given[attr] = attr_parse(s->w, &scan, def, &s->attr[attr]);
     return (filled ? def->init && strcmp(def->init, text) == 0 : s->given[attr]) ||
@@ -69,7 +72,7 @@ static bool is_shape(const Type *t, PolyList shape) {
     return true;
 }
 
-/* Why the operator does not take these inputs, with their types. */
+/* Fails with the reason why the operator does not take these inputs, and their types. */
 static void refuse_types(Import *s, const char *why, int n, const Value in[]) {
     Text types = text_new(s->w->arena);
     for (int k = 0; k < n; k++) {
@@ -100,7 +103,7 @@ static Value make_nodes(Import *s, int n, const Value in[], int nout) {
     return v;
 }
 
-/* Around the node: what ONNX does by itself and we do by further nodes. */
+/* ---- what ONNX does within a node and we do by further nodes */
 static Value make_fold(Import *s, int n, Value in[]) {
     Value y = n ? in[0] : 0;
     for (int k = 1; k < n && y; k++) {
@@ -144,7 +147,7 @@ static Value make_gemm(Import *s, int n, Value in[]) {
     return make_nodes(s, 3, in, 1);
 }
 
-/* x as a matrix whose columns are the axes from flatten_at on. */
+/* Applies the node to x as a matrix whose columns are the axes from flatten_at on. */
 static Value make_flat(Import *s, Value x) {
     const Dims d = value_type(s->w, x)->dim;
     const bool last = s->flatten_at == d.n - 1 || s->flatten_at == -1;
@@ -162,7 +165,8 @@ static Value make_flat(Import *s, Value x) {
     return y ? reshape_to(s, y, d) : 0;
 }
 
-/* The reduced axes come back as 1s. Without a list `axes` the one `axis` was reduced. */
+/* Puts the reduced axes back with size 1. They are in the attribute `axes` or, if the operator
+   lacks it, `axis`. */
 static Value make_kept(Import *s, int n, const Value in[]) {
     Value y = make_nodes(s, n, in, 1);
     int list = op_attr_index(s->op, "axes"), one = op_attr_index(s->op, "axis");
@@ -179,7 +183,8 @@ static Value make_kept(Import *s, int n, const Value in[]) {
     return reshape_to(s, y, d);
 }
 
-/* As the letters say, where they can be put in order. */
+/* Makes a product described by letters in one of the forms of letters.c if possible, else as it
+   is. */
 static Value make_ordered(Import *s, int n, Value in[]) {
     const int letters = op_attr_index(s->op, "letters");
     Value y = letters < 0 ? 0 : product_ordered(s, s->attr[letters].ints, n, in);

@@ -1,6 +1,7 @@
-/* opaque.c -- what is carried through: nodes that no table entry fits, and constants that are not
-   ours. An opaque node has the types that the file states for its outputs; they are made once and
-   kept, so that rebuilding it on other inputs is the same node. */
+/* opaque.c -- makes opaque nodes, for ONNX nodes that no table entry fits and for initializers that
+   cannot be constants; also translates Constant nodes. An opaque node has the types that the file
+   states for its outputs. These are determined once and kept, so that rebuilding it on other inputs
+   gives the same node. */
 #include "graphs/onnx/import/import.h"
 #include <string.h>
 
@@ -37,7 +38,7 @@ static Type stated_type(Model *m, NameId id) {
     return type;
 }
 
-/* Output k of a subgraph as it is stated there. */
+/* Reads the type that a subgraph states for its output k. */
 static bool branch_type(Model *m, Slice graph, int k, const char *name, Type *t) {
     Error e = {0};
     GraphIndex g;
@@ -46,7 +47,8 @@ static bool branch_type(Model *m, Slice graph, int k, const char *name, Type *t)
            value_info_type(m, g.output.v[k], name, false, t, &e);
 }
 
-/* What both branches of an If state of output k; a size on which they differ depends on data. */
+/* The type on which both branches of an If agree for output k. A size on which they differ depends
+   on data. */
 static Type if_type(Model *m, const OnnxNode *n, int k) {
     Type t[2] = {{0}};
     int found = 0;
@@ -84,7 +86,8 @@ static Value list_constant(Model *m, DType dtype, int n, const void *bytes) {
     return constant_copied(m->w, dtype, (Dims){1, {poly_int(m->w, n)}}, bytes);
 }
 
-/* Constant: tensor, number or list of numbers; strings and sparse tensors are opaque. */
+/* Translates a Constant: a tensor, a number or a list of numbers. Strings and sparse tensors are
+   opaque. */
 static bool make_constant(Import *s, Value out[]) {
     OnnxAttr t;
     FileTensor tensor;

@@ -1,6 +1,7 @@
-/* read.c -- opens a model: index, names, constants, then every node through normalize.c in
-   topological order. All structure that other files rely on is checked here, once: names defined
-   once and before they are used, sizes that fit their data. Weights stay in the mapped file. */
+/* read.c -- opens a model: indexes the file, reads names and constants, puts the nodes in
+   topological order, and translates each of them (normalize.c). All structure that other files rely
+   on is checked here, once: names are defined once and before they are used, and the sizes of
+   tensors fit their data. Weights stay in the mapped file. */
 #include "graphs/onnx/model.h"
 #include "graphs/onnx/order.h"
 #include <string.h>
@@ -20,7 +21,7 @@ static bool define(Model *m, Slice text, Source source, int index, const char *p
     return true;
 }
 
-/* An initializer, also one that cannot be a constant: then its source is an opaque node without
+/* Reads an initializer. One that cannot be a constant becomes the result of an opaque node without
    inputs. */
 static bool read_initializer(Model *m, int i, Error *e) {
     FileTensor t;
@@ -55,8 +56,8 @@ static bool read_initializers(Model *m, Error *e) {
     return true;
 }
 
-/* Old IR versions list initializers among the inputs; later ones mean by it that a caller may
-   replace the initializer: such a value is an input, not a constant. */
+/* Reads an input. Old IR versions list initializers among the inputs. In later ones, an initializer
+   that is an input may be replaced by a caller, so it is an input here, not a constant. */
 static bool read_input(Model *m, int i, Error *e) {
     Slice text, info = m->x.g.input.v[i];
     if (!wire_read_bytes(model_wire(m, info, e), VALUE_INFO_NAME, &text)) return false;
@@ -76,8 +77,9 @@ static bool read_input(Model *m, int i, Error *e) {
     return true;
 }
 
-/* Asks for the size of every axis before any input is read: a name has one number, whichever input
-   it is given for. */
+/* Asks the caller for the size of every axis before any input is read, since a size that is given
+   for one input holds for all sizes of the same name. In a second pass, first_is_one is in
+   effect. */
 static bool learn_sizes(Model *m, Error *e) {
     for (int pass = 0; m->open.size && pass < 2; pass++, m->first_is_one = m->open.first_is_one)
         for (int i = 0; i < m->x.g.input.n; i++) {
@@ -123,13 +125,14 @@ static bool read_graph_node(Model *m, int i, Error *e) {
     return true;
 }
 
-/* Only a later node computes this name: nodes are in order by now, so there is a cycle. */
+/* Whether the name is computed only by this node itself or a later one. The nodes are in order by
+   now, so there is a cycle. */
 static bool is_later(const Model *m, const OnnxNode *n, NameId id) {
     return m->name[id].source == FROM_NODE && m->name[id].index >= n - m->node;
 }
 
-/* Nodes out of order, which ONNX forbids but ONNX Runtime runs, are put in order. In a cycle, all
-   stay where they are. */
+/* Sorts nodes that are out of order, which ONNX forbids but ONNX Runtime accepts. If there is a
+   cycle, all nodes stay where they are. */
 static void order_nodes(Model *m) {
     Arena *a = m->w->arena;
     OnnxNode *node = ARENA_NEW(a, OnnxNode, m->nnode);
@@ -143,7 +146,7 @@ static void order_nodes(Model *m) {
     m->node = node, m->x.g.node.v = bytes;
 }
 
-/* Every name used must be defined by then. */
+/* Checks that the name is defined when the node uses it. */
 static bool name_usable(Model *m, const OnnxNode *n, NameId id, Error *e) {
     const NameInfo *name = &m->name[id];
     if (!id || (name->source != FROM_NOTHING && !is_later(m, n, id))) return true;
@@ -235,10 +238,10 @@ static void name_values(Model *m) {
     for (uint32_t id = intern_count(m->names); id > 0; id--)
         if (m->name[id].source != FROM_NOTHING && m->name[id].value)
             m->value_name[m->name[id].value] = id;
-    set_origin(m, last, last, 0); /* m->origin has room for every node */
+    set_origin(m, last, last, 0); /* makes m->origin large enough for every node */
 }
 
-/* For running, all calls of functions are inlined. */
+/* Inlines all calls of functions; only done to run a model. */
 static bool inline_calls(Model *m, Error *e) {
     Arena *a = m->w->arena;
     Pieces file;
@@ -255,7 +258,7 @@ static bool model_read(Model *m, Error *e) {
                          m->x.bytes.n);
     if (!index_file(m->w->arena, m->x.bytes, m->path, &m->x, e)) return false;
     if (m->open.value && !inline_calls(m, e)) return false;
-    /* Files of subgraphs come last: errors of the graph are reported first. */
+    /* External files come last, so that errors of the graph are reported first. */
     if (!read_graph(m, e) || !set_graph(m, e) || !external_open(m, e)) return false;
     name_values(m);
     return true;

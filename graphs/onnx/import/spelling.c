@@ -1,7 +1,6 @@
-/* spelling.c -- the items of items.def on import: attributes that ONNX states in another form than
-   we do. One function each. What a size depends on may be a polynomial; where ONNX clamps, the
-   polynomial says so with min, so that nothing is assumed of sizes that a valid model need not
-   fulfil. */
+/* spelling.c -- import functions of items.def for attributes that ONNX states in another form than
+   we do. Sizes may be polynomials. Where ONNX clamps a size, the polynomial does so with min;
+   nothing is assumed about sizes that a valid model need not fulfil. */
 #include "graphs/onnx/items.h"
 #include "ops/operator/value.h"
 #include <string.h>
@@ -15,7 +14,8 @@ static bool given_attr(Import *s, const char *name, PolyList *out) {
 static Poly greatest(Import *s, Poly a, Poly b) {
     return poly_sub(s->w, poly_add(s->w, a, b), poly_min(s->w, a, b));
 }
-/* The smaller and the larger of two sizes, decided where one is so for all sizes. */
+/* The smaller and the larger of two sizes. If one of them is the larger one for all sizes, the
+   result is that one, without a min. */
 static bool covers(Import *s, Poly a, Poly b) {
     return value_natural_by_cases(s->w, poly_sub(s->w, a, b));
 }
@@ -26,7 +26,8 @@ static Poly max_size(Import *s, Poly a, Poly b) {
     return covers(s, a, b) ? a : covers(s, b, a) ? b : greatest(s, a, b);
 }
 
-/* Pads of one axis for SAME_UPPER, SAME_LOWER: as many windows as size/stride rounded up. */
+/* Finds the pads of one axis for SAME_UPPER and SAME_LOWER, which make the number of windows the
+   size divided by the stride, rounded up. */
 typedef struct AxisWindows { /* along one axis */
     Poly size, kernel, stride, dilation;
 } AxisWindows;
@@ -40,9 +41,9 @@ static bool same_pads(Import *s, const AxisWindows *a, bool upper, Poly *begin, 
     if (!poly_constant(s->w, a->size, &n) && st != 1)
         return import_fail(s, "auto_pad with strides on an axis whose size is not a known number");
     all = st == 1 ? (k - 1) * d : ((n + st - 1) / st - 1) * st + (k - 1) * d + 1 - n;
-    /* Where the specification's formula gives a negative padding, some runtimes crop the input and
-       others do not pad. With -1 both mean the same: the element is at the end, where no window
-       reads it. */
+    /* Where the formula of the specification gives a negative padding, some runtimes crop the input
+       and others do not pad. For -1 both mean the same, since the cropped element is at the end,
+       where no window reads it. */
     if (all < -1) return import_fail(s, "auto_pad with strides that pass over whole elements");
     if (all < 0) all = 0;
     import_halves(s->w, all, upper, begin, end);
@@ -143,8 +144,8 @@ bool import_stretch_pair(Import *s, int attr) { return (void)attr, s->stretch_pa
 bool import_letters(Import *s, int attr) { return (void)attr, s->ordered = true; }
 bool import_stretch_c(Import *s, int attr) { return (void)attr, s->stretch_c = true; }
 
-/* Up to opset 6: input 1 is stretched only where broadcast=1, then its axes are those of input 0
-   from `axis` on. */
+/* Up to opset 6, input 1 is broadcast only if broadcast=1; its axes are then those of input 0 from
+   `axis` on. */
 bool import_broadcast_axis(Import *s, int attr) {
     (void)attr;
     bool stretched = onnx_attr_int(s, "broadcast", 0) == 1;
@@ -162,8 +163,8 @@ bool import_broadcast_axis(Import *s, int attr) {
     return s->in = in, in[1] != 0;
 }
 
-/* Begin or end of a slice with a positive step, clamped to 0..n. No axis is as long as 10^9, which
-   converters write for `to the end`. */
+/* Clamps the start or end of a slice with a positive step to 0..n. Converters write 10^9 or more
+   for "to the end"; no axis is that long. */
 static Poly slice_bound(Import *s, Poly n, Poly at) {
     const int64_t limit = 1000000000 - 1;
     const Poly zero = whole_number(s, 0);
@@ -175,8 +176,8 @@ static Poly slice_bound(Import *s, Poly n, Poly at) {
                        : min_size(s, at, n);
 }
 
-/* One axis of Slice: begin and end are clamped (for negative steps to 0..n-1 and -1..n-1), then the
-   number of steps between. */
+/* Computes one axis of Slice: clamps start and end (for a negative step to 0..n-1 and -1..n-1),
+   then counts the steps between them. */
 static bool slice_axis(Import *s, Poly n, Poly from, Poly to, int64_t step, Poly *start,
                        Poly *size) {
     int64_t a, b, all;
@@ -201,14 +202,15 @@ static bool slice_axis(Import *s, Poly n, Poly from, Poly to, int64_t step, Poly
     return !overflow_noted(s->w);
 }
 
-/* The step of entry k, along an axis of size n. */
+/* Gets the step of entry k, along an axis of size n. */
 static bool slice_step(Import *s, PolyList steps, int k, Poly n, int64_t *step) {
     int64_t size;
     if (!number_at(s, steps, k, step)) return false;
     const bool far = *step < -INT32_MAX || *step > INT32_MAX;
     if (far && poly_constant(s->w, n, &size) && size < INT32_MAX)
         *step =
-            *step < 0 ? -size - 1 : size + 1; /* this step, too, reads the first element alone */
+            /* with this step, too, only the first element is read */
+            *step < 0 ? -size - 1 : size + 1;
     return (*step != 0 && *step >= -INT32_MAX && *step <= INT32_MAX) ||
            import_fail(s, "a step that is 0 or too large");
 }

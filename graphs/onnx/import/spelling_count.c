@@ -1,6 +1,7 @@
-/* spelling_count.c -- sizes that depend on data. Where data is at hand they are counted, by running
-   the node itself with the greatest number there can be: rows that it does not need hold -1. Else
-   such a size is a symbol of its own, made once for a node. */
+/* spelling_count.c -- import functions of items.def for sizes that depend on data. If the data is
+   at hand, the results are counted by running the node itself with the greatest number of results
+   there can be; in rows that it does not need it writes -1. Otherwise such a size is a symbol of
+   its own, made once for each node. */
 #include "graphs/onnx/items.h"
 #include "ops/core/element.h"
 
@@ -13,7 +14,8 @@ static bool unknown_count(Import *s, int attr) {
     return give_count(s, attr, s->n->count);
 }
 
-/* A result of the node with that many rows, computed; false: data is not at hand. */
+/* Computes the last result of the node with that many rows. Returns false if the data is not at
+   hand. */
 static bool computed_rows(Import *s, int attr, Poly most, int nin, int nout, Type *t,
                           const void **bytes) {
     Attr given[ATTRS_MAX];
@@ -52,7 +54,7 @@ bool import_count_compress(Import *s, int attr) {
     return give_count(s, attr, poly_int(s->w, n));
 }
 
-/* Without an axis x is a list. */
+/* Without an axis, the node works on x flattened to a list. */
 bool import_axis_list(Import *s, int attr) {
     const Type *x = s->nin && !s->given[attr] ? import_type(s, s->in[0]) : NULL;
     if (!x) return s->given[attr];
@@ -61,7 +63,8 @@ bool import_axis_list(Import *s, int attr) {
     return s->in = in, in[0] != 0;
 }
 
-/* Each distinct element occurs once or more; rows that are left over have the count 0. */
+/* Counts the rows whose number of occurrences is not 0: each distinct element occurs at least once,
+   and rows that are not needed have the count 0. */
 bool import_count_unique(Import *s, int attr) {
     const Type *x = s->nin ? import_type(s, s->in[0]) : NULL;
     Type t;

@@ -1,5 +1,5 @@
-/* spelling_form.c -- items that say which form of an operator a node is: hidden sizes, element
-   types of results, required ranks, whether it trains. */
+/* spelling_form.c -- import functions of items.def that distinguish the forms of an operator:
+   hidden sizes, element types of results, required ranks, activations, training mode. */
 #include "graphs/onnx/items.h"
 #include <string.h>
 #include <strings.h>
@@ -26,8 +26,8 @@ bool import_to_scale(Import *s, int attr) {
     return give_word_of(s, attr, stated ? stated : type_of(s, 1));
 }
 
-/* A rank that ONNX demands. With another one no runtime can run the node, so that is not a limit of
-   ours. */
+/* Checks a rank that ONNX demands. With another rank no runtime can run the node, which
+   infer_branch.c uses. */
 static bool demanded(Import *s, int have, int wanted) {
     if (have == wanted) return true;
     s->n->impossible = true;
@@ -44,8 +44,8 @@ bool import_rank_kernel(Import *s, int attr) {
     return (void)attr, w && demanded(s, x->dim.n, w->dim.n);
 }
 
-/* Whether a node trains. attribute: training_mode is 1; input, off: input 2 is true, or false or
-   left out. */
+/* Whether a node trains. `attribute`: training_mode is 1. `input`: input 2 is true. `not`: input 2
+   is false or left out. */
 bool import_trains_by_attribute(Import *s, int attr) {
     (void)attr;
     return onnx_attr_int(s, "training_mode", 0) == 1 ||
@@ -61,8 +61,6 @@ bool import_training(Import *s, bool wanted) {
 bool import_trains_by_input(Import *s, int attr) { return (void)attr, import_training(s, true); }
 bool import_trains_not(Import *s, int attr) { return (void)attr, import_training(s, false); }
 
-/* The sizes of input 0, which is dropped; the attribute dtype, or else the element type of input
-   0. */
 bool import_shape_like(Import *s, int attr) {
     const Type *x = s->nin ? import_type(s, s->in[0]) : NULL;
     import_take(s, 0);
@@ -96,8 +94,8 @@ bool import_hidden(Import *s, int attr) {
     return true;
 }
 
-/* The names of activations for each direction: `n` of them, from the set `usual`, if given. Case
-   does not matter. */
+/* Checks the names of activations, if they are given: for each direction the n names in `usual`.
+   Case does not matter. */
 static bool activations(Import *s, int n, const char *const usual[]) {
     OnnxAttr t;
     if (!onnx_attr(s, "activations", &t)) return true;
@@ -120,7 +118,7 @@ bool import_activations_lstm(Import *s, int attr) {
     return activations(s, 3, usual);
 }
 
-/* Of a simple recurrent network: tanh or relu, in both directions the same. */
+/* The activation of a simple recurrent network: tanh or relu, the same in both directions. */
 bool import_activation(Import *s, int attr) {
     static const char *const tanh[] = {"tanh"}, *const relu[] = {"relu"};
     OnnxAttr t;

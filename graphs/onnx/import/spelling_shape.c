@@ -1,7 +1,8 @@
-/* spelling_shape.c -- items of items.def on import by which a node says the sizes of its result. */
+/* spelling_shape.c -- import functions of items.def for nodes that state the sizes of their
+   result. */
 #include "graphs/onnx/items.h"
 
-/* Sizes with one -1, which takes what is left of `total`. */
+/* Infers the one size given as -1 from the number of elements, `total`. */
 static bool infer_hole(Import *s, Dims *d, int hole, Poly total) {
     Poly rest = poly_int(s->w, 1);
     int64_t n;
@@ -75,8 +76,8 @@ bool import_flatten(Import *s, int attr) {
     return x && import_matrix(s, x, at, &matrix) && (give_ints(s, attr, 2, matrix.v), true);
 }
 
-/* Also Dropout: its ratio and mode inputs are gone, a training mode that is not false is another
-   operator's. */
+/* The node returns its input, like Identity. Dropout does so too: its inputs ratio and mode are
+   dropped, and a training mode that is not false fails, since another operator covers it. */
 bool import_same(Import *s, int attr) {
     s->same = s->nin && s->in[0] && !value_type(s->w, s->in[0])->known;
     const Dims *x = s->same ? NULL : import_dims(s, 0);

@@ -1,11 +1,12 @@
-/* spelling_sizes.c -- the special items whose result are sizes: fill, range, resize, transposed
-   convolution. */
+/* spelling_sizes.c -- import functions of items.def that compute sizes: fill, range, resize,
+   transposed convolution. */
 #include "graphs/onnx/items.h"
 #include "ops/core/element.h"
 #include <math.h>
 #include <string.h>
 
-static const double SIZE_MOST = 1e9; /* of what is computed as a floating-point number */
+/* The greatest size that may result from floating-point arithmetic. */
+static const double SIZE_MOST = 1e9;
 
 static bool give_int(Import *s, const char *name, Poly p) {
     int k = op_attr_index(s->op, name);
@@ -57,8 +58,8 @@ bool import_range(Import *s, int attr) {
            give_int(s, "step", delta.v[0]);
 }
 
-/* A factor as p / q with q a power of two: floats are; sizes are scaled by it without rounding or
-   not at all. */
+/* Multiplies a size by a factor, exactly or not at all. The factor is written as p / q with q a
+   power of two up to 4096. */
 static bool scaled_size(Import *s, Poly size, double factor, Poly *out) {
     int64_t p, q = 1;
     while (factor != floor(factor) && q < 4096) factor *= 2, q *= 2;
@@ -90,17 +91,17 @@ static bool scales_of(Import *s, int *n, double factor[]) {
     return *n > 0 || import_fail(s, "no scales");
 }
 
-/* What Resize says of sizes: for n of the axes, none of them twice, a size or a scale. */
+/* What a Resize node says about sizes: for n of the axes, all different, a size or a scale. */
 typedef struct Scaling {
-    Dims from; /* of the input */
-    bool sized;
+    Dims from;  /* the sizes of the input */
+    bool sized; /* sizes are given, not scales */
     int n, axis[RANK_MAX];
-    PolyList sizes;          /* sized */
-    double factor[RANK_MAX]; /* not sized */
+    PolyList sizes;          /* by k < n, if `sized` */
+    double factor[RANK_MAX]; /* by k < n, if not `sized` */
 } Scaling;
 static bool read_scaling(Import *s, Scaling *z) {
     const Type *x = s->nin ? import_type(s, s->in[0]) : NULL;
-    const uint64_t taken = s->taken; /* the item decides whether its inputs are taken */
+    const uint64_t taken = s->taken; /* the caller decides whether these inputs are taken */
     bool seen[RANK_MAX] = {0};
     PolyList axes = {0};
     if (!x) return false;
@@ -119,7 +120,7 @@ static bool read_scaling(Import *s, Scaling *z) {
     }
     return true;
 }
-/* The sizes of the result; scaled: a size times a scale. */
+/* Computes the sizes of the result; `scaled` multiplies a size by a scale. */
 static bool resized(Import *s, const Scaling *z,
                     bool (*scaled)(Import *, Poly size, double factor, Poly *out), Dims *out) {
     *out = z->from;
@@ -139,8 +140,8 @@ bool import_resize(Import *s, int attr) {
     return give_ints(s, attr, d.n, d.v), !s->why;
 }
 
-/* Sizes after keep_aspect_ratio_policy: one scale for all these axes, the least or the greatest of
-   what the sizes ask for. */
+/* Applies keep_aspect_ratio_policy: all these axes get the same scale, the smallest or the largest
+   of those that the sizes ask for. */
 static bool keep_aspect(Import *s, const char *policy, const Scaling *z, Dims *d) {
     int64_t from[RANK_MAX], to;
     double scale = 0;
@@ -159,7 +160,7 @@ static bool keep_aspect(Import *s, const char *policy, const Scaling *z, Dims *d
     return true;
 }
 
-/* floor(size * scale), the product rounded to float as ONNX Runtime does. */
+/* Computes floor(size * scale), with the product rounded to float as ONNX Runtime does. */
 static bool scaled_down(Import *s, Poly size, double factor, Poly *out) {
     int64_t n;
     if (!poly_constant(s->w, size, &n)) return scaled_size(s, size, factor, out);
@@ -184,7 +185,8 @@ static Poly list_entry(Import *s, const char *name, int k, int64_t otherwise) {
                                                           : poly_int(s->w, otherwise);
 }
 
-/* Along spatial axis k, without pads: from an input of this size, by a kernel of so many taps. */
+/* The size of the result along spatial axis k, without pads, for an input of this size and a kernel
+   of so many taps. */
 static Poly transposed_size(Import *s, int k, Poly size, Poly taps, Poly extra) {
     World *w = s->w;
     const Poly one = poly_int(w, 1);
@@ -194,8 +196,9 @@ static Poly transposed_size(Import *s, int k, Poly size, Poly taps, Poly extra) 
     return poly_add(w, poly_add(w, moves, kernel), extra);
 }
 
-/* The pads of a transposed convolution add up to the difference between its full size and the
-   wanted one; if the full size is smaller, the difference is added at the end. */
+/* Sets the pads of a transposed convolution. They add up to the difference between the full size
+   and the wanted size; if the full size is smaller, the difference is added at the end (attribute
+   extra). */
 bool import_pads_transposed(Import *s, int attr) {
     PolyList pads, shape;
     const Type *x = s->nin > 1 ? import_type(s, s->in[0]) : NULL,
@@ -220,7 +223,7 @@ bool import_pads_transposed(Import *s, int attr) {
         int64_t all;
         if (!poly_constant(s->w, poly_sub(s->w, full, want), &all))
             return import_fail(s, "pads of a transposed convolution that are not known numbers");
-        if (all < 0 && automatic) /* runtimes add what is missing at different places */
+        if (all < 0 && automatic) /* runtimes differ on where they add what is missing */
             return import_fail(s, "auto_pad with strides that pass over whole elements");
         if (all < 0) extra[k] = poly_add(s->w, extra[k], poly_int(s->w, -all)), all = 0;
         import_halves(s->w, all, upper, &v[k], &v[k + n]);

@@ -1,10 +1,13 @@
-/* stretch.c -- NumPy's broadcasting, made explicit. Missing leading axes stay implicit; leading
-   axes of size 1 are dropped by a reshape, so that a scalar has rank 0 and a per-channel constant
-   has rank 3 whatever the file says; what is left of stretched 1s becomes `broadcast`. Of data they
-   are dropped only where they are stretched: a batch of 1 looks like any other. Sizes that a
-   valid model must have equal, as neither can be 1 alone, are taken as they are: the operator needs
-   their equality. Where sizes are symbols and it is not decided which of them is 1, nothing is done
-   and the node stays opaque. */
+/* stretch.c -- makes NumPy's broadcasting explicit.
+
+   Leading axes that an input lacks stay implicit. Leading axes of size 1 are dropped by a reshape,
+   so that a scalar has rank 0 and a per-channel constant has rank 3, however the file writes them;
+   of data they are dropped only if they are stretched, so that a batch of 1 looks like any other
+   batch. The remaining axes of size 1 that are stretched become a `broadcast` node.
+
+   Two sizes neither of which can be 1 without the other must be equal in a valid model, so they are
+   taken as they are; the operator needs their equality. If sizes are symbols and it is not decided
+   which of them is 1, the import fails and the node becomes opaque. */
 #include "graphs/onnx/import/import.h"
 #include "ops/core/element.h"
 #include "ops/operator/value.h"
@@ -19,8 +22,8 @@ static Value to_shape(Import *s, const Op *op, Value x, Dims d) {
     return y;
 }
 
-/* A number stays a number: a small constant gets the new sizes itself, so that rules see it. 0: x
-   is not one. */
+/* Gives a small constant the new sizes directly, without a reshape, so that rules still see a
+   constant. Returns 0 if x is not a small constant. */
 static Value constant_reshaped(Import *s, Value x, Dims d) {
     enum { SMALL = 4096 };
     Type t;
@@ -42,12 +45,13 @@ static Value broadcast_to(Import *s, Value x, Dims d) {
     return !x || dims_equal(&value_type(s->w, x)->dim, &d) ? x : to_shape(s, &op_broadcast, x, d);
 }
 
-/* Whatever the sizes are: a multiple of 2 or more, or at least 2. */
+/* Whether a size is not 1 whatever the symbols are: it is a multiple of 2 or more, or at least
+   2. */
 static bool never_one(World *w, Poly p) {
     return poly_content(w, p) > 1 || value_natural(w, poly_sub(w, p, poly_int(w, 2)));
 }
 
-/* b = min(a, c), c never 1: b is 1 where a is. */
+/* Whether b = min(a, c) for some c that is never 1, so that b is 1 only if a is. */
 static bool is_cut(World *w, Poly b, Poly a) {
     const Symbol s = poly_is_symbol(w, b);
     const SymbolDef d = s ? symbol_def(w, s) : (SymbolDef){0};
@@ -57,7 +61,7 @@ static bool is_cut(World *w, Poly b, Poly a) {
     return false;
 }
 
-/* NumPy broadcasts them only if they are equal. */
+/* Whether NumPy broadcasts the two sizes only if they are equal. */
 static bool must_agree(World *w, Poly a, Poly b) {
     return is_cut(w, a, b) || is_cut(w, b, a) || (never_one(w, a) && never_one(w, b));
 }
@@ -89,7 +93,7 @@ static Dims joined_dims(Dims a, Dims b) {
     return a;
 }
 
-/* What constants make, a few nodes away. */
+/* Whether a value depends on constants only, over at most `depth` nodes. */
 static bool is_constant_made(World *w, Value v, int depth) {
     const NodeId id = value_node(w, v);
     if (constant_get(w, v, NULL, NULL)) return true;
@@ -100,7 +104,7 @@ static bool is_constant_made(World *w, Value v, int depth) {
     return true;
 }
 
-/* How many leading axes of size 1 are dropped. */
+/* The number of leading axes of size 1 that are dropped. */
 static int dropped(Import *s, Value v, Dims head, Dims target) {
     enum { NEAR = 4 };
     int n = 0;
@@ -109,11 +113,12 @@ static int dropped(Import *s, Value v, Dims head, Dims target) {
     return !n || whole || stretched || is_constant_made(s->w, v, NEAR) ? n : 0;
 }
 
-/* The sizes before the last `tail` axes become the last of target; `full`: become all of target. */
+/* Broadcasts the axes before the last `tail` ones to the last axes of target; with `full`, to all
+   of target. */
 static bool fit(Import *s, Value *v, Dims target, int tail, bool full) {
     Dims d = value_type(s->w, *v)->dim, head = front(d, tail), end = last_axes(d, tail),
          want = last_axes(target, head.n);
-    /* What must agree stays as it is written. */
+    /* Sizes that must agree stay as they are written. */
     for (int k = 0; k < head.n; k++)
         if (!poly_is(s->w, head.v[k], 1)) want.v[k] = target.v[target.n - head.n + k] = head.v[k];
     if (dims_equal(&head, &want)) return true;
@@ -132,7 +137,8 @@ bool stretch_to(Import *s, Value *v, Dims target) {
     return fit(s, v, target, 0, false);
 }
 
-/* Sets `guess`: sizes that are not decided are numbers that depend on data. */
+/* Sets `guess` to the type of the result, with a symbol that depends on data for each size that is
+   not decided. */
 static void guess_stretched(Import *s, int n, const Value v[]) {
     Type type, *of = &type;
     Dims target = {0};

@@ -1,11 +1,12 @@
-/* trees.c -- the lists in which ai.onnx.ml describes an ensemble of trees, as the constants that
-   the operator `trees` walks over (ops/trees.c): children are places in the list of nodes, and a
-   leaf has a range of weights. */
+/* trees.c -- converts the lists in which ai.onnx.ml describes an ensemble of trees to the constants
+   that the operator `trees` reads (ops/trees.c). There, the children of a node are positions in the
+   list of nodes, and a leaf has a range of weights. */
 #include "graphs/onnx/import/import.h"
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Key { /* a node, by what the file calls it */
+/* identifies a node as the file does; `at` is its position in the list of nodes */
+typedef struct Key {
     int64_t tree, id, at;
 } Key;
 typedef struct Lists {
@@ -17,7 +18,7 @@ static int by_name(const void *a, const void *b) {
     if (x->tree != y->tree) return x->tree < y->tree ? -1 : 1;
     return x->id == y->id ? 0 : x->id < y->id ? -1 : 1;
 }
-/* A list of this kind of n entries (0: any number). */
+/* Reads a list of this kind with n entries (0: any number). */
 static bool read_list(Import *s, const char *name, OnnxAttrKind kind, int n, OnnxAttr *out) {
     return (onnx_attr(s, name, out) && out->kind == kind && out->n > 0 && (!n || out->n == n)) ||
            import_fail(s, "%s is missing or has the wrong length", name);
@@ -47,7 +48,7 @@ static bool read_lists(Import *s, const char *of, Lists *t) {
            read_list(s, "nodes_falsenodeids", ONNX_ATTR_INTS, n, &t->no) && read_leaves(s, of, t);
 }
 
-/* TREE_LEAF and so on. */
+/* The mode of a node, TREE_LEAF and so on. */
 static int mode_of(const char *text) {
     static const char *const modes[] = {"LEAF",      "BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
                                         "BRANCH_GT", "BRANCH_EQ",  "BRANCH_NEQ"};
@@ -60,7 +61,7 @@ static int64_t place_of(const Key *key, int n, int64_t tree, int64_t id) {
     return found ? found->at : -1;
 }
 
-/* node: [n, TREE_FIELDS]; child: whether a node is one. */
+/* Fills node[n][TREE_FIELDS], the table of nodes, and marks the nodes that are children. */
 static bool link_nodes(Import *s, const Lists *t, const Key *key, int64_t *node, bool *child) {
     for (int k = 0; k < t->tree.n; k++, node += TREE_FIELDS) {
         node[TREE_FEATURE] = t->feature.ints[k], node[TREE_MODE] = mode_of(t->mode.texts[k]);
@@ -76,7 +77,7 @@ static bool link_nodes(Import *s, const Lists *t, const Key *key, int64_t *node,
     }
     return true;
 }
-/* Weights in the order of their leaves; a leaf's YES and NO become its range of them. */
+/* Sorts the weights by leaf; the fields YES and NO of a leaf become the range of its weights. */
 static bool link_leaves(Import *s, const Lists *t, const Key *key, int64_t *node, int64_t *output,
                         float *weight) {
     const int m = t->weight.n, n = t->tree.n;
@@ -129,7 +130,7 @@ bool import_trees_regressor(Import *s, int attr) {
     (void)attr;
     return read_lists(s, "target", &t) && give_trees(s, &t);
 }
-/* Whether all weights speak for one class. */
+/* Whether all weights belong to the same class. */
 static bool one_output(const Lists *t) {
     for (int k = 0; k < t->output.n; k++)
         if (t->output.ints[k] != t->output.ints[0]) return false;
@@ -144,7 +145,8 @@ bool import_trees_classifier(Import *s, int attr) {
         return import_fail(s, "both of two classes have weights: runtimes differ on the label");
     return give_trees(s, &t);
 }
-/* Weights of one class of two; `positive`: none is negative. */
+/* Imports a classifier of two classes of which only one has weights. The attribute `positive` says
+   that no weight is negative. */
 bool import_trees_binary(Import *s, int attr) {
     Lists t = {0};
     if (!read_lists(s, "class", &t)) return false;

@@ -1,11 +1,12 @@
-/* values.c -- types, sizes and constants of a model: ValueInfoProto to Type, names of sizes to
-   symbols, TensorProto to constant. */
+/* values.c -- types, sizes and constants of a model: converts ValueInfoProto to Type, names of
+   sizes to symbols, and TensorProto to constants. */
 #include "graphs/onnx/model.h"
 #include "ops/core/element.h"
 #include <ctype.h>
 #include <string.h>
 
-/* A symbol's name must be readable in the text form and belong to no other symbol. */
+/* Derives from a size's name in the file a name for its symbol that can be read in the text form
+   and is not that of another symbol. */
 static const char *symbol_text(Model *m, const char *text) {
     Text t = text_new(m->w->arena);
     for (const char *c = text; *c; c++)
@@ -13,7 +14,7 @@ static const char *symbol_text(Model *m, const char *text) {
     const char *plain = t.size ? t.data : "";
     const bool word = isalpha((unsigned char)*plain) || *plain == '_';
     const bool kept = !strcmp(plain, "floor") || !strcmp(plain, "min") ||
-                      (*plain == 'i' && t.size < 4); /* words of the text form, and its indices */
+                      (*plain == 'i' && t.size < 4); /* words and index names of the text form */
     const char *name = arena_format(m->w->arena, "%s%s", word && !kept ? "" : "s_", plain);
     while (true) {
         bool taken = false;
@@ -30,8 +31,8 @@ static SizeName *size_entry(Model *m, const char *text) {
     return &m->size[id];
 }
 
-/* A size by its name in the file: the named symbol if an input has it, else one that depends on
-   data. */
+/* The value of a size that has this name in the file: a symbol with a name if an input has it, else
+   a symbol that depends on data. */
 static Poly size_named(Model *m, const char *text, bool input) {
     SizeName *s = size_entry(m, text);
     if (s->poly) return s->poly;
@@ -56,7 +57,8 @@ const char *model_size_names(const Model *m, Arena *a) {
     return t.size ? t.data : "";
 }
 
-/* What the caller gives for this axis, or else for another axis of the same name. */
+/* Asks the caller for the size of this axis; if it gives none, uses the number given for another
+   axis of the same name. */
 static int64_t size_from_caller(Model *m, const char *input, int axis, const char *param) {
     int64_t n = m->open.size(m->open.size_user, input, axis, param);
     SizeName *s = *param ? size_entry(m, param) : NULL;
@@ -134,7 +136,7 @@ Value constant_copied(World *w, DType dtype, Dims dim, const void *bytes) {
     const size_t n = element_bytes(dtype, count);
     return constant_make(w, &type, blob_put(w, arena_copy(w->arena, bytes, n), n));
 }
-enum { ELEMENT_BYTES = 16 }; /* of the largest */
+enum { ELEMENT_BYTES = 16 }; /* enough for one element of any type */
 Value constant_integer(World *w, DType dtype, int64_t number) {
     char bytes[ELEMENT_BYTES] = {0};
     element_set_integer(dtype, bytes, 0, number);
@@ -146,8 +148,8 @@ Value constant_real(World *w, DType dtype, double number) {
     return constant_copied(w, dtype, (Dims){0}, bytes);
 }
 
-/* Small tensors are copied where the file does not align them; large ones stay in the map as they
-   are. */
+/* Returns elements aligned for their type: small tensors are copied if the file does not align
+   them; large ones stay in the mapped file in any case. */
 static const unsigned char *aligned(Model *m, Slice s, DType d) {
     enum { SMALL = 1 << 16 };
     size_t width = (size_t)dtype_bits(d) / 8;

@@ -1,23 +1,26 @@
-/* attention.c -- the operator attention (ops/attention.c says what it is) of float32 as one kernel.
-   A block takes up to BLOCK queries of one head and goes over the keys BLOCK at a time:
-   their scores, in tiles of registers; the softmax of what has been seen so far, whose greatest
-   score and sum are corrected as it grows (Milakov and Gimelshein, Online normalizer calculation
-   for softmax, 2018); and the values that they weigh, added up in registers (Dao and others,
-   FlashAttention, 2022). Scores, and keys and values with the past, are stored as well if the step
-   has them for results. Products and a softmax that amount to the same are the step "sdpa"
-   (graphs/plan/plan_attention.c). */
+/* attention.c -- writes the operator attention (defined in ops/attention.c) on float32 as one
+   kernel, and also the step "sdpa", which is made of two products and a softmax that compute the
+   same (graphs/plan/plan_attention.c).
+
+   A thread block takes up to BLOCK queries of one head and goes over the keys, BLOCK at a time. It
+   computes their scores in tiles of registers; then the softmax of the keys seen so far, whose
+   maximum and sum are corrected as more keys are seen (Milakov and Gimelshein, Online normalizer
+   calculation for softmax, 2018); and adds up the weighted values in registers (Dao and others,
+   FlashAttention, 2022). Thus the scores need no memory. Scores, and keys and values with the past
+   in front, are stored if the step has them as results. */
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/cuda/generate.h"
 #include <math.h>
 #include <string.h>
 
 enum { SIDE = 16, BLOCK = 64, TILE = BLOCK / SIDE };
-/* What threads have registers for: values of a query; of TILE queries in one thread. */
+/* The longest vectors of values for which threads have registers: at all, and with TILE queries per
+   thread. */
 enum { VALUES_MOST = 256, TILE_VALUES = 128 };
 typedef struct Attention {
     const Step *step;
     int64_t batch, heads, groups, queries, total, before, d, e;
-    int rows; /* of scores that one thread computes, SIDE apart */
+    int rows; /* rows of scores that one thread computes; they are SIDE apart */
     int shown;
     Unseen unseen;
 } Attention;
@@ -25,13 +28,13 @@ typedef struct Attention {
 static bool given(const Step *s, int view) { return view < s->nview && s->view[view].rank >= 0; }
 
 static bool of_products(const Step *s) { return step_is_sdpa(s) && s->nparam == SDPA_PARAMS; }
-/* ---- what fits */
+/* ---- Which steps have such a kernel. */
 static bool is_empty(const View *v) {
     for (int a = 0; a < v->rank; a++)
         if (v->dim[a] < 1) return true;
     return false;
 }
-/* A result that the step has: of products there is one. */
+/* Whether the step has this result; a step "sdpa" has only the first one. */
 static bool wanted(const Step *s, int view) { return !is_empty(&s->view[view]); }
 static bool may_be_empty(const Step *s, int view) {
     if (view == ATTENTION_PAST_KEY || view == ATTENTION_PAST_VALUE) return true;
@@ -86,8 +89,8 @@ int attention_variants(const Step *s) {
     return a.queries > SIDE ? 2 : 1;
 }
 
-/* ---- places: views have the axes batch, head, place, number, the heads maybe
-   beside the numbers */
+/* ---- Offsets. Views have the axes batch, head, place, number; a view of rank 3 has the heads and
+   the numbers in its last axis. */
 static const char *spot(Gen *g, int view, int64_t each, const char *const index[4]) {
     const View *v = &g->step->view[view];
     const int64_t apart[] = {v->stride[0], each * v->stride[2], v->stride[1], v->stride[2]},
@@ -97,7 +100,7 @@ static const char *spot(Gen *g, int view, int64_t each, const char *const index[
         at = say(g, "%s%s(place_t)%lld*(%s)", at, a ? " + " : "", (long long)stride[a], index[a]);
     return at;
 }
-/* Number n of key or value j of group `of`: one of the past, or a new one. */
+/* The text of number n of key or value j in group `of`: from the past, or from the new ones. */
 static const char *now_or_past(Gen *g, const Attention *a, int now, int past, const char *of) {
     const int64_t each = now == ATTENTION_K ? a->d : a->e;
     const char *const here[] = {"b", of, say(g, "j - %lld", (long long)a->before), "n"},
@@ -108,7 +111,7 @@ static const char *now_or_past(Gen *g, const Attention *a, int now, int past, co
                spot(g, past, each, there), new);
 }
 
-/* ---- keys and values with what was before them, by all blocks together */
+/* ---- Stores keys and values with the past in front; all thread blocks share the work. */
 static void present_lines(Gen *g, const Attention *a, int present, int now, int past) {
     const int64_t each = now == ATTENTION_K ? a->d : a->e;
     const char *const index[] = {"b", "of", "j", "n"};
@@ -127,7 +130,7 @@ static void present_lines(Gen *g, const Attention *a, int present, int now, int 
     line(g, "}");
 }
 
-/* ---- scores */
+/* ---- The scores of a tile. */
 static void score_lines(Gen *g, const Attention *a) {
     const char *const query[] = {"b", "h", "i", "n"};
     line(g, "float s[%d][%d];", a->rows, TILE);
@@ -161,7 +164,7 @@ static void show(Gen *g, const Attention *a, int what, const char *x) {
         line(g, "if (inside) v%d[%s] = %s;", ATTENTION_SCORES, spot(g, ATTENTION_SCORES, 0, index),
              x);
 }
-/* What the mask makes of the score x at (b, h, i, j); after its end nothing is seen. */
+/* Applies the mask to the score x at (b, h, i, j). Keys beyond the end of the mask are not seen. */
 static void mask_lines(Gen *g) {
     const View *m = &g->step->view[ATTENTION_MASK];
     static const char *const index[] = {"b", "h", "i", "j"};
@@ -177,7 +180,8 @@ static void mask_lines(Gen *g) {
     line(g, "}");
     line(g, "else x = -INFINITY;");
 }
-/* What a query's own place hides, beside what lies beyond the keys that count. */
+/* Hides the keys that the position of the query hides, and those that do not exist or do not
+   count. */
 static void place_lines(Gen *g, const Attention *a) {
     const int64_t *p = a->step->param;
     const char *hidden = "!inside";
@@ -215,7 +219,7 @@ static void bias_lines(Gen *g, const Attention *a) {
     line(g, "}");
 }
 
-/* ---- the softmax so far */
+/* ---- The softmax of the keys seen so far. */
 static void half_warp(Gen *g, ReduceKind kind, const char *value) {
     for (int d = SIDE / 2; d; d /= 2)
         line(g, "%s = %s;", value,
@@ -265,7 +269,7 @@ static void value_lines(Gen *g, const Attention *a, int columns) {
     line(g, "}");
 }
 
-/* ---- the kernel */
+/* ---- The whole kernel. */
 static Attention attention_of(const Step *s, int variant) {
     Attention a = sizes_of(s);
     const bool few = a.queries <= SIDE, wide = a.e > TILE_VALUES;

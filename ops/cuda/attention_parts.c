@@ -1,6 +1,7 @@
-/* attention_parts.c -- the step "sdpa" (graphs/plan/plan_attention.c) taken apart again: a product,
-   a softmax over rows with the scale and the mask in it, and a product. The scores are all in
-   memory at once, which the one kernel avoids; but the products can be a library's. */
+/* attention_parts.c -- takes the step "sdpa" (graphs/plan/plan_attention.c) apart again: a product,
+   a softmax over rows that includes the scale and the mask, and another product. All scores are in
+   memory at once, which the single kernel (attention.c) avoids, but the products can be those of a
+   library. */
 #include "ops/cuda/attention_parts.h"
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/cuda/generate.h"
@@ -30,14 +31,14 @@ static View turned(View v) {
 }
 static bool fits(const Step *s) {
     if (!step_is_sdpa(s) || s->nparam != SDPA_PARAMS) return false;
-    for (int a = 0; a < 2; a++) /* of batches and heads */
+    for (int a = 0; a < 2; a++) /* equally many batches and heads */
         if (s->view[ATTENTION_K].dim[a] != s->view[ATTENTION_Q].dim[a] ||
             s->view[ATTENTION_V].dim[a] != s->view[ATTENTION_Q].dim[a])
             return false;
     return s->nview <= ATTENTION_MASK || s->view[ATTENTION_MASK].rank == 4 ||
            s->view[ATTENTION_MASK].rank < 0;
 }
-/* The instructions of the softmax; returns how many. */
+/* Writes the instructions of the softmax; returns how many there are. */
 static int write_softmax(Scalar code[], double scale, bool mask, bool mended) {
     int n = 0;
     code[n++] = (Scalar){.op = C_VIEW, .a = 1};
@@ -78,7 +79,7 @@ bool attention_parts(const Step *s, AttentionParts *p) {
     if (mask) p->view[5] = without_offset(s, ATTENTION_MASK);
     p->view[6] = without_offset(s, ATTENTION_Y), p->view[7] = scores,
     p->view[8] = without_offset(s, ATTENTION_V);
-    p->rows = 1; /* a row is the last axis */
+    p->rows = 1; /* the last axis is a row */
     p->step[0] = (Step){.kind = S_GEMM, .nview = 3, .view = &p->view[0]};
     p->step[1] = (Step){.kind = S_ROWS,
                         .nview = 2 + mask,

@@ -1,5 +1,5 @@
-/* cache.c -- one file for each kernel, named after the digest of its text; it holds the text's
-   length, the text and the image. */
+/* cache.c -- stores compiled kernels in one file each, named after the digest of the kernel's text.
+   A file holds the lengths of text and image, the text, and the image. */
 #include "ops/cuda/cache.h"
 #include <errno.h>
 #include <stdint.h>
@@ -45,7 +45,7 @@ static bool file_name(char *name, const char *path, const char *text, const char
     return n > 0 && n < PATH_ROOM;
 }
 
-/* The rest of a file, of which `text` must be the first part. */
+/* Reads the image from a file, whose text must be equal to `text`. */
 static bool read_image(FILE *f, const char *text, Image *image) {
     const size_t n = strlen(text);
     uint64_t head[2];
@@ -69,7 +69,7 @@ bool cache_get(const char *path, const char *text, Image *image) {
 void cache_put(const char *path, const char *text, const Image *image) {
     char name[PATH_ROOM], aside[PATH_ROOM], more[32];
     const uint64_t head[2] = {strlen(text), image->size};
-    static unsigned turn; /* threads with a device each may store the same kernel */
+    static unsigned turn; /* for threads with one device each, which may store the same kernel */
     snprintf(more, sizeof more, ".%ld.%u", (long)getpid(),
              __atomic_fetch_add(&turn, 1, __ATOMIC_RELAXED));
     if (!file_name(name, path, text, "") || !file_name(aside, path, text, more)) return;

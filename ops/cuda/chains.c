@@ -1,19 +1,26 @@
-/* chains.c -- rows: element-wise programs with sums and maxima over a row in them, as a softmax or
-   a normalization is. The program falls into stages, each of which ends with reductions; a value is
-   computed in the stage that needs it first. Where a row is short enough, what a later stage reads
-   again stays in registers; else it is computed again from the views. */
+/* chains.c -- writes kernels for steps over rows (S_ROWS): element-wise programs that contain sums
+   and maxima over a row, such as a softmax or a normalization.
+
+   The program is divided into stages, each of which ends with reductions; a value is computed in
+   the first stage that needs it. If rows are short enough, values that later stages read stay in
+   registers; otherwise later stages compute them again from the views. */
 #include "ops/cuda/generate.h"
 
-enum { CODE_MOST = 200, KEPT = 16 /* elements of a row that one thread keeps */ };
+enum {
+    CODE_MOST = 200,
+    KEPT = 16 /* KEPT: the most elements of a row that one thread keeps in
+                 registers */
+};
 typedef struct Chain {
     const Step *step;
     Team team;
-    int rank, row_rank, stages, own; /* own: elements of a thread; 0: nothing is kept */
+    int rank, row_rank, stages, own; /* own: elements per thread if values are kept in registers,
+                                        else 0 */
     int64_t length;
-    bool uniform[CODE_MOST]; /* the same along the row */
+    bool uniform[CODE_MOST]; /* by instruction: its value is the same along the row */
     bool kept[CODE_MOST];
-    int ready[CODE_MOST]; /* the first stage in which it can be computed */
-    int at[CODE_MOST];    /* the stage in which it is */
+    int ready[CODE_MOST]; /* the first stage that can compute the value */
+    int at[CODE_MOST];    /* the stage that computes it; `stages`: none needs it */
 } Chain;
 
 static bool reduces(const Scalar *c) { return c->op == C_ROW_SUM || c->op == C_ROW_MAX; }
@@ -39,7 +46,8 @@ static void find_ready(Chain *h) {
         if (h->ready[i] >= h->stages) h->stages = h->ready[i] + 1;
     }
 }
-/* From the last one backwards: as late as its users allow. What is not needed is in no stage. */
+/* Puts each value into the latest stage that its users allow, going backwards from the last
+   instruction. Values that are not needed stay in no stage. */
 static void find_places(Chain *h) {
     const int n = h->step->ncode;
     for (int i = 0; i < n; i++) h->at[i] = h->stages, h->kept[i] = false;
@@ -79,7 +87,7 @@ static Chain chain_of(const Step *s, Team team) {
 static void compute(Gen *g, const Chain *h, int i) {
     line(g, "const float t%d = %s;", i, program_value(g, &h->step->code[i], "0"));
 }
-/* Values that are the same along the row and can be computed before stage k. */
+/* Lines for the values that are the same along the row and belong to stage k. */
 static void row_values(Gen *g, const Chain *h, int k) {
     for (int i = 0; i < h->step->ncode; i++) {
         const Scalar *c = &h->step->code[i];
@@ -88,7 +96,8 @@ static void row_values(Gen *g, const Chain *h, int k) {
         else line(g, "const float t%d = acc%d;", i, i);
     }
 }
-/* Opens two braces: over the elements of the row that this thread has. */
+/* Opens a loop over the elements of the row that this thread has, with two braces that the caller
+   closes. */
 static void element_loop(Gen *g, const Chain *h) {
     const View *y = &h->step->view[0];
     const int members = team_members(h->team);
@@ -107,7 +116,8 @@ static void element_loop(Gen *g, const Chain *h) {
              (long long)y->dim[a]);
     line(g, "const place_t i%d = r;", h->rank - h->row_rank);
 }
-/* Which values along the row stage k computes; kept ones of earlier stages are read instead. */
+/* Determines which values that vary along the row stage k computes, or reads if an earlier stage
+   kept them in registers. */
 static void find_needed(const Chain *h, int k, bool needed[]) {
     const int n = h->step->ncode;
     for (int i = 0; i < n; i++) needed[i] = false;
@@ -115,7 +125,7 @@ static void find_needed(const Chain *h, int k, bool needed[]) {
     for (int i = n - 1; i >= 0; i--) {
         const Scalar *c = &h->step->code[i];
         const bool ends = reduces(c) && h->at[i] < h->stages && h->ready[i] - 1 == k;
-        const bool read = h->own && h->at[i] < k; /* from registers */
+        const bool read = h->own && h->at[i] < k; /* it is read from a register */
         const bool wanted = ends || (needed[i] && !read) || (h->own && h->kept[i] && h->at[i] == k);
         if (wanted && !ends) needed[i] = true;
         for (int o = 0; wanted && o < scalar_values(c->op); o++)

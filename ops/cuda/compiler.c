@@ -1,6 +1,7 @@
-/* compiler.c -- NVRTC: CUDA C to a cubin for one kind of device; for a device newer than NVRTC, to
-   PTX for the newest that it knows, which the driver compiles when it is loaded. No fast
-   mathematics: division, square roots and denormals are IEEE's; products and sums may be fused. */
+/* compiler.c -- compiles CUDA C by NVRTC: to a cubin for one compute capability or, if the device
+   is newer than NVRTC, to PTX for the newest one that NVRTC knows, which the driver compiles when
+   it loads it. Fast mathematics is off: division, square roots and denormals are as IEEE 754
+   demands. Products and sums may be fused. */
 #include "ops/cuda/compiler.h"
 #include "ops/cuda/library.h"
 #include <nvrtc.h>
@@ -35,7 +36,8 @@ static const char *const name[] = {
 #undef X
 };
 
-/* The newest that NVRTC compiles for and a device of this capability can run; 0: none. */
+/* The newest compute capability for which NVRTC compiles and which a device of this capability can
+   run; 0: none. */
 static int newest_known(const Compiler *c, int capability) {
     int count = 0, *all, best = 0;
     if (c->nvrtcGetNumSupportedArchs_(&count) || count < 1) return 0;
@@ -79,14 +81,15 @@ Compiler *compiler_open(const char *folder, int capability, int blocks, char *wh
 void compiler_close(Compiler *c) { free(c); }
 const char *compiler_identity(const Compiler *c) { return c->identity; }
 
-static char *log_of(Compiler *c, nvrtcProgram p) { /* the caller frees it; NULL: none */
+static char *log_of(Compiler *c, nvrtcProgram p) { /* the caller frees the text; NULL: there is
+                                                      none */
     size_t size = 0;
     char *log = NULL;
     if (p && !c->nvrtcGetProgramLogSize_(p, &size) && (log = calloc(size + 1, 1)))
         c->nvrtcGetProgramLog_(p, log);
     return log;
 }
-/* "N bytes spill stores" in what ptxas says. */
+/* The greatest N of "N bytes spill stores" in the messages of ptxas. */
 static long spilled(Compiler *c, nvrtcProgram p) {
     long most = 0;
     char *log = log_of(c, p);
@@ -114,7 +117,8 @@ static bool take_image(Compiler *c, nvrtcProgram p, Image *image) {
     return !(c->ptx ? c->nvrtcGetPTX_(p, image->bytes) : c->nvrtcGetCUBIN_(p, image->bytes));
 }
 
-/* limit: an option that says how many blocks are at a time on a processor; "": none does. */
+/* Compiles a text. limit: an option for how many thread blocks fit on a multiprocessor at a time;
+   "": none. */
 static bool compile(Compiler *c, const char *text, const char *limit, Image *image, char *why,
                     size_t n) {
     nvrtcProgram p = NULL;
@@ -133,8 +137,9 @@ static bool compile(Compiler *c, const char *text, const char *limit, Image *ima
     if (p) c->nvrtcDestroyProgram_(&p);
     return done;
 }
-/* To have more blocks at a time, the compiler spills registers that it need not spill: then it is
-   told that one block will do. */
+/* Without a limit, the compiler may spill registers to let more thread blocks fit on a
+   multiprocessor, even if it need not. If it spills, the kernel is compiled again for one thread
+   block per multiprocessor, and the image that spills less is taken. */
 bool compiler_run(Compiler *c, const char *text, int args, Image *image, char *why, size_t n) {
     Image again;
     (void)args;

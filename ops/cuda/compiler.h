@@ -1,4 +1,4 @@
-/* compiler.h -- from the text of a kernel to what the driver loads. */
+/* compiler.h -- compiles the text of a kernel to an image that the driver loads. */
 #ifndef ISOMER_CUDA_COMPILER_H
 #define ISOMER_CUDA_COMPILER_H
 #include <stdbool.h>
@@ -7,17 +7,20 @@
 typedef struct Image {
     char *bytes; /* the caller frees them */
     size_t size;
-    long spilled; /* bytes of registers that did not fit, as the compiler says; 0 from the cache */
+    long spilled; /* bytes of registers that did not fit, as the compiler reports; 0 if from the
+                     cache */
 } Image;
 typedef struct Compiler Compiler;
 
-/* For devices of this compute capability (90: sm_90). registers: of a thread, at most; 0: as many
-   as a kernel takes. NULL: `why` says which library is missing. */
+/* Opens the compiler for devices of this compute capability (90 is sm_90). `folder` is where to
+   look for NVRTC; "": the usual places. blocks: how many thread blocks must fit on a multiprocessor
+   at a time; 0: no demand. NULL: `why` says which library is missing. */
 Compiler *compiler_open(const char *folder, int capability, int blocks, char *why, size_t n);
 void compiler_close(Compiler *);
-/* What determines the image besides the text: compiler, version, target. It lives as long as the
-   compiler. */
+/* What determines the image besides the text: the compiler, its version and its target. The text
+   lives as long as the compiler. */
 const char *compiler_identity(const Compiler *);
-/* args: how many pointers the kernel "k" of the text takes. */
+/* Compiles a text. args: how many pointers its kernel "k" takes. Returns false if that fails, with
+   the reason in `why`. */
 bool compiler_run(Compiler *, const char *text, int args, Image *, char *why, size_t n);
 #endif

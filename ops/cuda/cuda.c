@@ -1,6 +1,6 @@
-/* cuda.c -- the back end: kernels from steps, started on the device's one stream. A step is run by
-   a library's algorithm or by a generated kernel; an algorithm that leaves the step's program out
-   is followed by a generated kernel that runs it in place. */
+/* cuda.c -- the back end: makes kernels from steps and starts them on the device's one stream. A
+   step is run by an algorithm of a library or by a generated kernel. If the algorithm does not
+   include the step's program, a generated kernel follows that runs the program in place. */
 #include "ops/cuda/attention_parts.h"
 #include "ops/cuda/cache.h"
 #include "ops/cuda/device.h"
@@ -11,28 +11,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Code { /* a generated kernel, loaded */
+typedef struct Code { /* a generated kernel, loaded on the device */
     CUmodule module;
     CUfunction function;
-    unsigned grid, block; /* grid 0: nothing to do */
+    unsigned grid, block; /* grid 0: there is nothing to do */
     int args;
-    int view[VIEWS_MOST + 2]; /* of each argument */
+    int view[VIEWS_MOST + 2]; /* the view that each argument points to; -1: the table */
 } Code;
 struct Kernel {
     Device *device;
-    Library *library; /* NULL: generated alone */
+    Library *library; /* NULL: there is only a generated kernel */
     Algorithm *algorithm;
     Code code;
-    CUgraphExec recorded;          /* of other kernels; then it has nothing else */
-    Kernel *part[ATTENTION_PARTS]; /* of attention that is not one kernel; NULL: none */
-    size_t scores;                 /* bytes of the workspace that these use before their own */
+    CUgraphExec recorded;          /* a recording of other kernels; then all other fields are
+                                      unused */
+    Kernel *part[ATTENTION_PARTS]; /* the steps of an attention that is not a single kernel, else
+                                      NULL */
+    size_t scores;                 /* bytes at the start of the workspace for the scores of these
+                                      parts */
     void *table;
     int nview;
     int32_t slot[VIEWS_MOST];
-    int64_t offset[VIEWS_MOST]; /* in bytes */
+    int64_t offset[VIEWS_MOST]; /* of each view, in bytes */
 };
 
-/* ---- generated code */
+/* ---- Generated kernels. */
 static bool get_image(Device *d, const char *text, int args, Image *image, char *why, size_t n) {
     if (d->kept && cache_get(d->cache, text, image)) return true;
     if (!compiler_run(d->compiler, text, args, image, why, n)) return false;
@@ -48,7 +51,8 @@ static bool load_image(Device *d, const Image *image, Code *c, char *why, size_t
     r = f->cuModuleGetFunction_(&c->function, c->module, "k");
     return !r || device_failed(d, "a kernel's function", r, why, n);
 }
-/* The key of the cache is the text, so it begins with whatever else determines the image. */
+/* The cache is keyed by the text, so the text begins with everything else that determines the
+   image. */
 static bool text_image(Device *d, const KernelSource *s, int args, Image *image, char *why,
                        size_t n) {
     static const char form[] = "/* %s */\n%s%s";
@@ -67,7 +71,7 @@ static bool load_text(Device *d, const KernelSource *s, Code *c, char *why, size
     free(image.bytes);
     return done;
 }
-/* Every kernel that is generated for the step, whether it is to be run or not. */
+/* Compiles every kernel that is generated for the step, whether or not it is chosen. */
 static bool make_images(Device *d, const Step *s, char *why, size_t n) {
     bool done = true;
     for (int k = 0; k < source_variants(s) && done; k++) {
@@ -102,13 +106,15 @@ static int run_code(const Kernel *k, void *const view[]) {
                                                          0, k->device->stream, arg, NULL));
 }
 
-/* ---- attention in parts: choice k runs both products by their algorithm k, or the last one */
+/* ---- Attention in parts. Choice k runs both products by their algorithm k, or by their last one
+   if they have fewer. */
 static int cuda_choices(Device *, const Step *);
 static void cuda_forget(Kernel *);
 static Kernel *cuda_compile(Device *, const Step *, int choice, const void *const weights[],
                             size_t *workspace, char *why, size_t n);
 static int least(int a, int b) { return a < b ? a : b; }
-/* How many there are; 0: the scores take more memory than a step may, or it is no attention. */
+/* The number of choices; 0 if the step is no such attention, or its scores take more memory than a
+   library's algorithm may. */
 static int part_choices(Device *d, const Step *s) {
     enum { MOST = 4 };
     AttentionParts p;
@@ -140,7 +146,7 @@ static bool make_parts(Kernel *k, const Step *s, int choice, size_t *workspace, 
     return true;
 }
 
-/* ---- kernels */
+/* ---- Kernels of steps. */
 static int cuda_choices(Device *d, const Step *s) {
     int n = source_variants(s), algorithms[LIBRARIES];
     if (!n || d->lost || !device_enter(d)) return 0;
@@ -149,7 +155,8 @@ static int cuda_choices(Device *d, const Step *s) {
     return n + part_choices(d, s);
 }
 
-/* The step's program alone: the element just computed is read from the output. */
+/* Makes a kernel for the step's program alone, which reads the computed elements from the
+   output. */
 static bool make_rest(Kernel *k, const Step *s, char *why, size_t n) {
     Step rest = *s;
     View view[VIEWS_MOST + 1];
@@ -180,7 +187,7 @@ static bool make_generated(Kernel *k, const Step *s, int algorithm, char *why, s
     k->table = memory_hold(k->device, s->param, bytes);
     return k->table || (snprintf(why, n, "no memory on the device for a table"), false);
 }
-/* No two of its elements are adjacent, which cuDNN does not support. */
+/* Whether no two elements of a view are adjacent, a case that cuDNN does not support. */
 static bool lies_apart(const View *v) {
     for (int a = 0; a < v->rank; a++)
         if (v->dim[a] > 1 && v->stride[a] == 1) return false;
@@ -189,7 +196,7 @@ static bool lies_apart(const View *v) {
 static void forget_parts(Kernel *k) {
     for (int j = 0; j < ATTENTION_PARTS; j++) cuda_forget(k->part[j]), k->part[j] = NULL;
 }
-/* The kernels of all choices; of the parts of an attention, too. */
+/* Compiles the kernels of all choices, including those of an attention in parts. */
 static bool make_all(Kernel *k, const Step *s, size_t *workspace, char *why, size_t n) {
     if (!make_images(k->device, s, why, n)) return false;
     if (!part_choices(k->device, s)) return true;
@@ -280,7 +287,7 @@ static int cuda_run(Kernel *k, void *const slot[], void *workspace) {
     return k->recorded ? record_run(d, k->recorded) : start_kernel(k, slot, workspace);
 }
 
-/* The failure of a kernel shows here; the context cannot be used after it. */
+/* A failed kernel is noticed here; after a failure, the context cannot be used any more. */
 static int cuda_wait(Device *d, double *ns) {
     const Driver *f = &d->driver;
     float ms = 0;

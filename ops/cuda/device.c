@@ -1,5 +1,5 @@
-/* device.c -- opens a GPU: driver, context, stream, compiler,
-   libraries; and describes it. */
+/* device.c -- opens a GPU, with its driver, context, stream, compiler and libraries, closes it, and
+   describes it. */
 #include "ops/cuda/device.h"
 #include "ops/cuda/cache.h"
 #include "ops/cuda/algorithms.h"

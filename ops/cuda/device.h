@@ -1,4 +1,4 @@
-/* device.h -- what the files that run kernels share: an open device and its options. */
+/* device.h -- an open device and its options, shared by the files that run kernels. */
 #ifndef ISOMER_CUDA_DEVICE_H
 #define ISOMER_CUDA_DEVICE_H
 #include "ops/cuda/compiler.h"
@@ -6,27 +6,30 @@
 #include "ops/cuda/source.h"
 
 enum { OPTION_ROOM = 512, LIBRARIES = 2, MEMO_LISTS = 256 };
-/* What libraries may make of float32 where they multiply: nothing else; TF32 (10 bits of mantissa);
-   16-bit floats. Sums are of float32 throughout. */
+/* To what libraries may round float32 before they multiply: not at all; to TF32 (10 bits of
+   mantissa); to 16-bit floats. Sums are always in float32. */
 typedef enum Arithmetic { ARITHMETIC_FP32, ARITHMETIC_TF32, ARITHMETIC_FP16 } Arithmetic;
 typedef struct CudaOptions {
     Arithmetic arithmetic;
-    int device;                 /* number of the GPU */
-    char lib[OPTION_ROOM];      /* where CUDA's libraries are; "": at the usual places */
-    char cache[OPTION_ROOM];    /* of kernels; "": the usual one; "none" */
+    int device;                 /* the number of the GPU, from 0 */
+    char lib[OPTION_ROOM];      /* the folder of CUDA's libraries; "": the usual places */
+    char cache[OPTION_ROOM];    /* the folder of compiled kernels; "": the usual one; "none": no
+                                   cache */
     char describe[OPTION_ROOM]; /* a file that describes a GPU to cuDNN, for tests without one */
-    bool all;                   /* kernels for all choices are compiled, for tests */
-    bool refuse_spills;         /* kernels that the compiler had no registers for, for tests */
-    bool require;               /* convolutions of float32 without cuDNN are errors, for tests */
-    int blocks;                 /* at a time on a processor, at least; 0: any, for tests */
-    size_t workspace;           /* bytes that a library's algorithm may take */
+    bool all;                   /* compile the kernels of all choices, for tests */
+    bool refuse_spills;         /* a kernel that spills registers is an error, for tests */
+    bool require;               /* a convolution of float32 without cuDNN is an error, for tests */
+    int blocks;                 /* thread blocks that must fit on a multiprocessor; 0: any number,
+                                   for tests */
+    size_t workspace;           /* the most bytes of scratch memory that an algorithm of a library
+                                   may take */
 } CudaOptions;
-/* False: `why` names the word that is not understood. */
+/* Parses the options. Returns false if a word is not understood, which `why` names. */
 bool options_parse(const char *text, CudaOptions *, char *why, size_t n);
 
 typedef struct Held Held;
 typedef struct Memo Memo;
-typedef struct Library Library; /* one of NVIDIA's (algorithms.h) */
+typedef struct Library Library; /* one of NVIDIA's libraries (algorithms.h) */
 struct Device {
     Driver driver;
     CudaOptions options;
@@ -35,34 +38,37 @@ struct Device {
     CUcontext context;
     CUstream stream;
     CUevent start, end;
-    bool started, kept; /* something was started since the last wait; kernels are stored on disk */
-    bool recording;     /* what is started is only noted */
-    CUevent *mark;      /* of times */
+    bool started, kept; /* something was started since the last wait; compiled kernels are stored on
+                           disk */
+    bool recording;     /* kernels are being recorded instead of run */
+    CUevent *mark;      /* events that remember times (record_mark) */
     int marks;
     bool lost;                           /* the device failed and cannot be used again */
-    int capability, processors, version; /* 90: sm_90; multiprocessors; the driver's CUDA */
+    int capability, processors, version; /* compute capability (90 is sm_90); number of
+                                            multiprocessors; CUDA version of the driver */
     char name[128], cache[OPTION_ROOM];
-    char failure[160]; /* what the last call that failed was and said; "": none did */
+    char failure[160]; /* the last call that failed and its error; "": none failed */
     Held *held;
-    Library *library[LIBRARIES]; /* cuBLASLt's and cuDNN's; NULL: not there */
+    Library *library[LIBRARIES]; /* cuBLASLt and cuDNN; NULL: not available */
     Memo *memo[MEMO_LISTS];
 };
 
 /* ---- failure.c */
-/* Names the failed call in `why`; always false. */
+/* Writes the failed call and the driver's message to `why`; always returns false. */
 bool device_failed(Device *, const char *call, CUresult, char *why, size_t n);
-/* 0 for success; else -1, and device->failure names the call. */
+/* Returns 0 for success, else -1, with the call and the driver's message in device->failure. */
 int device_done(Device *, const char *call, CUresult);
-/* Makes the device's context that of this thread, as every call of the driver and of the libraries
-   needs it: a device may be opened by one thread and used by another. */
+/* Makes the device's context current in this thread, which every call of the driver and of the
+   libraries requires: one thread may open a device and another use it. */
 bool device_enter(Device *);
 
-/* NULL: `why` says in one sentence what is missing and how to get it. */
+/* Opens a device. NULL: `why` says in one sentence what is missing and how to get it. */
 Device *device_begin(const char *options, char *why, size_t n);
 void device_shut(Device *);
 int device_identity(const Device *, char *text, size_t n);
 
-/* ---- record.c; NULL, -1: `why` says why, and nothing is being recorded any more */
+/* ---- record.c. Functions return NULL or -1 for a failure, after which nothing is being recorded.
+   They implement the members of Backend with similar names. */
 int record_begin(Device *);
 CUgraphExec record_end(Device *, char *why, size_t n);
 int record_run(Device *, CUgraphExec);
@@ -75,7 +81,7 @@ void record_close(Device *);
 void *memory_take(Device *, size_t bytes);
 void memory_give(Device *, void *);
 int memory_copy(Device *, void *to, const void *from, size_t bytes, CopyDirection);
-/* Contents that never change, stored once for equal ones. */
+/* Memory on the device with contents that never change; equal contents are stored once. */
 void *memory_hold(Device *, const void *bytes, size_t n);
 void memory_drop(Device *, void *);
 void memory_drop_all(Device *);

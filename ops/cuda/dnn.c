@@ -1,15 +1,17 @@
-/* dnn.c -- cuDNN's graph API: convolutions of float32 by engines that say of themselves that they
-   are exact, unless the options ask for TF32 or 16-bit floats: no tensor cores (which is TF32 for
-   float32), no narrower inputs or sums, the same bytes every time. A program `[+ z] + bias [relu]`
-   is a part of the graph where an engine takes it; the same convolution alone, with the program
-   after it, is a further algorithm. */
+/* dnn.c -- convolutions of float32 by cuDNN's graph API.
+
+   Unless the options ask for TF32 or 16-bit floats, only engines are used that declare themselves
+   exact: no tensor cores (which would mean TF32 for float32), no narrower inputs or sums, the same
+   bytes every time. A program of the form `[+ z] + bias [relu]` becomes a part of the graph if an
+   engine accepts that. The same convolution without it, followed by the program as a generated
+   kernel, counts as further algorithms. */
 #include "ops/cuda/dnn.h"
 #include "ops/cuda/library.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FOUND = 64 }; /* engines that are looked at, at most */
+enum { FOUND = 64 }; /* engines that are tried, at most */
 static const char *const name[] = {
 #define X(f) #f,
     DNN_FUNCTIONS(X)
@@ -17,8 +19,8 @@ static const char *const name[] = {
 };
 
 /* ---- engines */
-/* What may not be done to float32 where that is not asked for, and in some programs not even
-   then: `whole`: sums are of whole numbers, and the program rounds them. */
+/* Whether an engine with this numerical note may be used. `whole`: the program rounds sums of
+   integers, which must therefore be exact. */
 static bool allowed(cudnnBackendNumericalNote_t note, Arithmetic arithmetic, bool whole) {
     switch (note) {
     case CUDNN_NUMERICAL_NOTE_TENSOR_CORE: return arithmetic != ARITHMETIC_FP32;
@@ -33,9 +35,12 @@ static bool allowed(cudnnBackendNumericalNote_t note, Arithmetic arithmetic, boo
     default: return true;
     }
 }
-/* It says of itself that it does no more to float32 than the options allow. */
+/* Whether an engine declares that it changes float32 no more than the options allow. */
 static bool keeps_arithmetic(const Dnn *l, bool whole, Desc config) {
-    enum { NOTES = 4 * CUDNN_NUMERICAL_NOTE_TYPE_COUNT }; /* the library may be a newer one */
+    enum {
+        NOTES = 4 * CUDNN_NUMERICAL_NOTE_TYPE_COUNT
+    }; /* a newer library may have more kinds of
+          notes */
     cudnnBackendNumericalNote_t note[NOTES];
     int64_t n = 0, one = 0;
     Desc engine = NULL;
@@ -50,7 +55,7 @@ static bool keeps_arithmetic(const Dnn *l, bool whole, Desc config) {
     l->cudnnBackendDestroyDescriptor_(engine);
     return exact;
 }
-/* A finished plan of this engine, if its workspace is small enough. */
+/* Adds a plan for this engine to the algorithm if its workspace is small enough. */
 static void take_plan(Algorithm *w, Desc config) {
     Dnn *l = w->dnn;
     Desc p = NULL;
@@ -93,7 +98,7 @@ static void take_plans(Algorithm *w, Desc graph, cudnnBackendHeurMode_t mode) {
 }
 
 /* ---- steps */
-static bool positive(const View *v) { /* as cuDNN wants it: no axis repeats or runs backwards */
+static bool positive(const View *v) { /* cuDNN requires that no axis repeats or runs backwards */
     for (int a = 0; a < v->rank; a++)
         if (v->dim[a] < 1 || (v->dim[a] > 1 && v->stride[a] < 1)) return false;
     return v->dtype == FLOAT;
@@ -107,7 +112,7 @@ static bool is_bias(const View *v) {
         if (v->dim[a] > 1 && v->stride[a] != (a == 1)) return false;
     return v->dtype == FLOAT;
 }
-/* The program adds at most one bias and one tensor, and may end with relu. */
+/* Recognizes a program that adds one bias and at most one other tensor and may end with relu. */
 static bool epilogue_of(const Step *s, Epilogue *e) {
     const Scalar *c = s->code;
     int at = 1;
@@ -129,7 +134,7 @@ static void dnn_forget(Algorithm *w) {
     for (int k = w->nkept - 1; k >= 0; k--) w->dnn->cudnnBackendDestroyDescriptor_(w->kept[k]);
     free(w);
 }
-/* All exact plans for the step, with its program or without. */
+/* Finds all exact plans for the step, with its program (`fused`) or without it. */
 static Algorithm *find_plans(Dnn *l, const Step *s, bool fused) {
     Epilogue e = {-1, -1, false};
     if (!conv_fits(s) || (fused && !epilogue_of(s, &e))) return NULL;
@@ -149,7 +154,7 @@ static int count_algorithms(Dnn *l, const Step *s, bool fused) {
     return n;
 }
 
-/* ---- the library: algorithms with the program in them come first */
+/* ---- The library. Algorithms that include the program come first. */
 static int dnn_algorithms(Library *base, const Step *s) {
     Dnn *l = (Dnn *)base;
     if (!conv_fits(s)) return 0;
@@ -175,7 +180,7 @@ static Algorithm *dnn_make(Library *base, const Step *s, int algorithm, bool *re
     return w;
 }
 
-/* The memory of a run; mostly the same as in the last one. */
+/* Describes the memory of a run to cuDNN, unless it is the same as in the last run. */
 static bool pack_memory(Algorithm *w, void *const view[], void *workspace) {
     Dnn *l = w->dnn;
     const Epilogue *e = &w->epilogue;
@@ -204,7 +209,7 @@ static int dnn_run(Algorithm *w, void *const view[], void *workspace) {
     Dnn *l = w->dnn;
     Device *d = l->device;
     cudnnStatus_t r = CUDNN_STATUS_BAD_PARAM;
-    if (!l->handle) return 0; /* a GPU that is only described: nothing runs */
+    if (!l->handle) return 0; /* the GPU is only described, so nothing runs */
     if (pack_memory(w, view, workspace))
         r = l->cudnnBackendExecute_(l->handle, w->plan[w->algorithm], w->pack);
     if (!r) return 0;
@@ -218,7 +223,7 @@ static void dnn_close(Library *base) {
     free(l);
 }
 
-/* A GPU that is only described, by a file of cuDNN's format
+/* Reads the description of a GPU that need not exist from a file in cuDNN's format
    (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION). */
 static bool describe(Dnn *l, const char *path, char *why, size_t n) {
     char text[4096];

@@ -1,4 +1,4 @@
-/* dnn_graph.c -- a convolution and its program `[+ z] + bias [relu]` as a graph of cuDNN's. */
+/* dnn_graph.c -- builds the cuDNN graph of a convolution and its program `[+ z] + bias [relu]`. */
 #include "ops/cuda/dnn.h"
 
 /* ---- descriptors */
@@ -31,8 +31,8 @@ static Desc tensor(Algorithm *w, int64_t id, int rank, const int64_t dim[], cons
             dnn_set(w, d, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, 1, &align) &&
             dnn_set(w, d, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &inner));
 }
-/* A view with at least two spatial axes: one is preceded by an axis of size 1. Strides of axes of
-   size 1 say what they would be in a dense tensor. */
+/* A tensor for a view. It gets two spatial axes at least, since a single one is preceded by an axis
+   of size 1. An axis of size 1 gets the stride that it would have in a dense tensor. */
 static Desc view_tensor(Algorithm *w, int64_t id, const View *v, bool inner) {
     int64_t dim[AXES], stride[AXES];
     const int more = v->rank == 3;
@@ -90,7 +90,7 @@ static Desc convolve(Algorithm *w, const Step *s, Desc y) {
             dnn_set(w, o, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA, CUDNN_TYPE_DOUBLE, 1,
                     &beta));
 }
-/* y = mode(x) or mode(x, b). */
+/* The operation y = mode(x) or, if b is not NULL, y = mode(x, b). */
 static Desc pointwise(Algorithm *w, cudnnPointwiseMode_t mode, Desc x, Desc b, Desc y) {
     const cudnnDataType_t type = CUDNN_DATA_FLOAT;
     Desc p = dnn_keep(w, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);

@@ -1,10 +1,10 @@
-/* driver.c -- opens the driver's library, which stays open until the process ends. */
+/* driver.c -- opens the driver's library, which then stays open until the process ends. */
 #include "ops/cuda/driver.h"
 #include <dlfcn.h>
 #include <stdio.h>
 
 #define TEXT(x) #x
-#define NAME(x) TEXT(x) /* cuda.h renames: cuMemAlloc is cuMemAlloc_v2 */
+#define NAME(x) TEXT(x) /* cuda.h renames functions: cuMemAlloc becomes cuMemAlloc_v2 */
 
 bool driver_open(Driver *d, char *why, size_t n) {
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);

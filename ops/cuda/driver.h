@@ -1,5 +1,5 @@
-/* driver.h -- the NVIDIA driver as one struct of functions, opened by name: nothing of CUDA is
-   linked, and tests put functions of their own in it. */
+/* driver.h -- the NVIDIA driver as one struct of functions that are looked up by name. Nothing of
+   CUDA is linked, and tests put functions of their own into the struct. */
 #ifndef ISOMER_CUDA_DRIVER_H
 #define ISOMER_CUDA_DRIVER_H
 #include <cuda.h>
@@ -46,7 +46,8 @@ typedef struct Driver {
 #undef X
 } Driver;
 
-enum { DRIVER_VERSION = 13000 }; /* of CUDA: the oldest that is accepted */
-/* False: one sentence says what is missing and how to get it. */
+enum { DRIVER_VERSION = 13000 }; /* the oldest CUDA version of a driver that is accepted */
+/* Fills the struct. Returns false if that fails; `why` says in one sentence what is missing and how
+   to get it. */
 bool driver_open(Driver *, char *why, size_t n);
 #endif

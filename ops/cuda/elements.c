@@ -1,5 +1,5 @@
-/* elements.c -- text for single elements: types, conversions as isomer_backend.h has them, places
-   in views, and element-wise programs. */
+/* elements.c -- writes the text for single elements: their types, the conversions that
+   isomer_backend.h specifies, offsets in views, and element-wise programs. */
 #include "ops/cuda/generate.h"
 #include <math.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ int64_t dims_product(const View *v, int from, int to) {
 }
 
 /* ---- elements */
-/* The stored element x of type t as a value of the class. */
+/* The text that reads the stored element x of type t as a value of the class. */
 static const char *loaded(Gen *g, int t, const char *x, char class) {
     switch (t) {
     case F16: return say(g, "(%s)h2f(%s)", class_name(class), x);
@@ -56,7 +56,7 @@ const char *element(Gen *g, int view, const char *at, char class) {
     return loaded(g, g->step->view[view].dtype, x, class);
 }
 
-/* A real number as an integer of this type. */
+/* The text that converts a real number to an integer of this type. */
 static const char *saturated(Gen *g, int t, const char *x) {
     const int bits = 8 * types[t].bytes;
     if (is_natural(t))
@@ -68,7 +68,7 @@ static const char *saturated(Gen *g, int t, const char *x) {
                bits == 64 ? 0x1p63 : (double)most, (long long)most, (long long)most);
 }
 
-/* The value x of the class as a stored element of type t. */
+/* The text that converts the value x of the class to a stored element of type t. */
 static const char *converted(Gen *g, int t, const char *x, char class) {
     if (t == F16 || t == BF16) return say(g, "%s((float)%s)", t == F16 ? "f2h" : "f2b", x);
     if (t == B8) return say(g, "(%s != 0)", x);
@@ -89,7 +89,7 @@ const char *class_constant(Gen *g, double k, char class) {
     return say(g, "(%s)%a", T, k);
 }
 
-/* ---- places */
+/* ---- Offsets and indices. */
 const char *place_of(Gen *g, int view, int rank, const char *more) {
     const View *v = &g->step->view[view];
     const char *at = more;
@@ -134,7 +134,7 @@ static const char *const operators[SCALAR_OP_COUNT] = {
     [C_OR] = "t%d != 0 || t%d != 0",
     [C_XOR] = "(t%d != 0) != (t%d != 0)",
 };
-/* Functions of the prelude, by class. */
+/* Functions of the prelude, whose names end with the class. */
 static const char *const own[SCALAR_OP_COUNT] = {
     [C_MIN] = "min",   [C_MAX] = "max",         [C_MOD] = "mod",     [C_RELU] = "relu",
     [C_SIGN] = "sign", [C_SIGMOID] = "sigmoid", [C_ISINF] = "isinf",
@@ -145,7 +145,7 @@ static const char *const of_c[SCALAR_OP_COUNT] = {
     [C_CEIL] = "ceil", [C_ROUND] = "rint", [C_ABS] = "fabs",
 };
 
-/* The format has one or two numbers. */
+/* An operator with one or two operands. */
 static const char *infix(Gen *g, const Scalar *k) {
     char text[80];
     snprintf(text, sizeof text, operators[k->op], k->a, k->b);
@@ -180,7 +180,7 @@ static const char *integer_value(Gen *g, const Scalar *k) {
     case C_POW: return say(g, "pow_%c(t%d, t%d)", c, a, k->b);
     case C_ADD:
     case C_SUB:
-    case C_MUL: /* they wrap */
+    case C_MUL: /* integers wrap */
         return say(g, "(%s)((u64)t%d %c (u64)t%d)", class_name(c), a,
                    k->op == C_ADD   ? '+'
                    : k->op == C_SUB ? '-'
@@ -198,7 +198,7 @@ static const char *integer_value(Gen *g, const Scalar *k) {
     case C_ISINF: return "0";
     default: break;
     }
-    return say(g, "t%d", a); /* floor, ceil, round of integers */
+    return say(g, "t%d", a); /* floor, ceil and round leave integers unchanged */
 }
 
 const char *program_value(Gen *g, const Scalar *k, const char *acc) {

@@ -1,4 +1,4 @@
-/* failure.c -- what the driver says of a failed call. */
+/* failure.c -- reports failed calls of the driver in the driver's words. */
 #include "ops/cuda/device.h"
 #include <stdio.h>
 

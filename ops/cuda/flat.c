@@ -1,7 +1,9 @@
-/* flat.c -- steps whose elements are independent: ewise, copy, fill, sample. Axes are ordered
-   as they lie in the output and joined where all views allow it. Where the last one is contiguous,
-   a thread takes PACK elements with one load and one store; a copy that turns axes over goes
-   through a tile in shared memory, so that both loads and stores of a warp are side by side. */
+/* flat.c -- writes kernels for steps whose elements are independent: ewise, copy, fill and sample.
+
+   The axes are put in the order in which they lie in the output, and joined where all views allow
+   that. If the last axis is contiguous, a thread takes PACK elements with one load and one store. A
+   copy that permutes axes goes through a tile in shared memory, so that both the loads and the
+   stores of a warp are adjacent. */
 #include "ops/cuda/generate.h"
 #include <string.h>
 
@@ -12,7 +14,7 @@ typedef struct Flat {
 } Flat;
 
 /* ---- axes */
-static bool joined(const Flat *f, int a, int b) { /* axis b directly follows axis a in all views */
+static bool joined(const Flat *f, int a, int b) { /* in all views, axes a and b can be one */
     for (int k = 0; k < f->step.nview; k++)
         if (f->view[k].rank >= 0 &&
             f->view[k].stride[a] != f->view[k].stride[b] * f->view[k].dim[b])
@@ -54,7 +56,7 @@ static Flat flatten(const Step *s) {
     return f;
 }
 
-/* ---- PACK elements a thread */
+/* ---- Kernels with PACK elements per thread. */
 static bool packs(const View *v) {
     const int last = v->rank - 1;
     if (source_element_bytes(v->dtype) > 4 || v->offset % PACK) return false;
@@ -95,7 +97,7 @@ static void pack_close(Gen *g) {
     pack_line(g, 0, say(g, "(v0 + %s)", place_of(g, 0, g->step->view[0].rank, "")), "l0");
 }
 
-/* ---- one element */
+/* ---- Kernels with one element per thread. */
 static void copy_element(Gen *g, const char *at, const char *to) {
     const int from = g->step->view[1].dtype;
     const char class = class_with('i', from);
@@ -131,8 +133,9 @@ static void elements_write(Gen *g, Flat *f, bool packed) {
     line(g, "}");
 }
 
-/* ---- a copy that turns axes over */
-static int turned_axis(const Flat *f) { /* along which x is contiguous, the output is not; -1 */
+/* ---- Copies that permute axes. */
+static int turned_axis(const Flat *f) { /* the axis along which x, but not the output, is
+                                           contiguous; -1: none */
     const View *y = &f->view[0], *x = &f->view[1];
     const int last = y->rank - 1;
     if (f->step.kind != S_COPY || last < 1 || x->stride[last] == 1 || y->stride[last] != 1)

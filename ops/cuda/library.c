@@ -1,4 +1,4 @@
-/* library.c -- dlopen at the places where drivers, CUDA's own installer and pip put libraries. */
+/* library.c -- opens libraries where drivers, CUDA's own installer and pip put them. */
 #include "ops/cuda/library.h"
 #include <dlfcn.h>
 #include <glob.h>
@@ -19,7 +19,8 @@ static void *open_first(const char *pattern) {
     return library;
 }
 
-/* The folder itself, its wheels if it is a site-packages, or those of an environment. */
+/* Looks in the folder itself, in the wheels of a site-packages folder, and in those of an
+   environment. */
 static void *open_below(const char *folder, const char *name) {
     static const char *const form[] = {"%s/%s", "%s/nvidia/*/lib/%s",
                                        "%s/lib/python3*/site-packages/nvidia/*/lib/%s",
@@ -33,7 +34,7 @@ static void *open_below(const char *folder, const char *name) {
     return library;
 }
 
-/* A variable's folder, `more` appended. */
+/* Looks below the folder that an environment variable names, with `more` appended. */
 static void *open_of(const char *variable, const char *more, const char *name) {
     const char *folder = getenv(variable);
     char path[PATH_ROOM];
@@ -42,7 +43,8 @@ static void *open_of(const char *variable, const char *more, const char *name) {
     return n > 0 && n < PATH_ROOM ? open_below(path, name) : NULL;
 }
 
-/* The environments whose python3 is on the PATH: bin/python3 and lib/ are in one folder. */
+/* Looks in the environments whose python3 is on the PATH; such an environment has bin/python3 and
+   lib/ in one folder. */
 static void *open_beside_python(const char *name) {
     void *library = NULL;
     for (const char *at = getenv("PATH"); at && *at && !library; at += *at == ':') {

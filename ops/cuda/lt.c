@@ -1,7 +1,10 @@
-/* lt.c -- cuBLASLt: products of float32 with true fp32 arithmetic (fused multiply-add only, no
-   tensor cores), unless the options ask for TF32 or 16-bit floats. A row-major product y = a b is
-   the column-major product y' = b' a'; a bias along the columns and relu are a part of it, other
-   programs follow. Batch axes are one axis of one stride. */
+/* lt.c -- matrix products of float32 by cuBLASLt.
+
+   Unless the options ask for TF32 or 16-bit floats, only algorithms with true fp32 arithmetic are
+   used (fused multiply-add, no tensor cores). cuBLASLt is column-major: it computes the row-major
+   product y = a b as y' = b' a'. A bias along the columns and relu are part of the algorithm; any
+   other program follows as a generated kernel. The batch axes must amount to one axis with one
+   stride. */
 #include "ops/cuda/library.h"
 #include "ops/cuda/algorithms.h"
 #include <cublasLt.h>
@@ -27,8 +30,9 @@
     X(cublasLtMatrixLayoutSetAttribute)
 enum {
     ALGORITHMS = 4,
-    FLOAT = 1,          /* ONNX's number */
-    BATCH_MOST = 65535, /* blocks of a grid's last axis, along which algorithms put products */
+    FLOAT = 1,          /* ONNX's number of this element type */
+    BATCH_MOST = 65535, /* the last axis of a grid, along which algorithms put products, has this
+                           many blocks at most */
     WELL_ALIGNED = 4 * sizeof(float)
 };
 static const uint64_t exact_flags = CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA |
@@ -51,14 +55,15 @@ static const char *const name[] = {
 struct Algorithm {
     Lt *lt;
     cublasLtMatmulDesc_t product;
-    cublasLtMatrixLayout_t left, right, result; /* of the column-major product: b', a', y' */
+    cublasLtMatrixLayout_t left, right, result; /* the layouts of b', a' and y' */
     cublasLtMatmulPreference_t preference;
     cublasLtMatmulHeuristicResult_t found[ALGORITHMS];
-    int count, algorithm, bias; /* the view of the bias, -1: none */
+    int count, algorithm, bias; /* bias: the view of the bias, -1: none */
 };
 
-/* ---- what fits */
-/* A column-major matrix: its leading dimension; *turned: it is the transpose of what is wanted. */
+/* ---- Which steps fit. */
+/* A column-major matrix with its leading dimension; turned: it is the transpose of the wanted
+   one. */
 typedef struct Matrix {
     int64_t rows, columns, leading, batch_stride;
     bool turned;
@@ -68,7 +73,7 @@ typedef struct Product {
     int64_t batch;
 } Product;
 
-/* The transpose of a view's last two axes as a column-major matrix. */
+/* Describes the last two axes of a view, transposed, as a column-major matrix. */
 static bool matrix_of(const View *v, Matrix *m) {
     const int r = v->rank;
     const int64_t down = v->dim[r - 2], across = v->dim[r - 1], ds = v->stride[r - 2],
@@ -80,7 +85,8 @@ static bool matrix_of(const View *v, Matrix *m) {
     *m = (Matrix){down, across, across == 1 && as < down ? down : as, 0, true};
     return (ds == 1 || down == 1) && (as >= down || across == 1);
 }
-/* The batch axes of all three views as one: they are contiguous in each, or 0 throughout. */
+/* Joins the batch axes of all three views into one, if they are contiguous in each view or have
+   stride 0 throughout. */
 static bool batch_of(const Step *s, Product *p) {
     Matrix *const m[] = {&p->result, &p->right, &p->left};
     const View *y = &s->view[0];
@@ -111,7 +117,8 @@ static bool product_of(const Step *s, Product *p) {
            matrix_of(&s->view[1], &p->right) && matrix_of(&s->view[2], &p->left) && batch_of(s, p);
 }
 
-/* The program, if cuBLASLt does it: [+ bias along the columns] [relu]. *bias: its view, or -1. */
+/* Recognizes a program that cuBLASLt can run: [+ bias along the columns] [relu]. *bias becomes the
+   view of the bias, or -1. */
 static bool epilogue_of(const Step *s, cublasLtEpilogue_t *e, int *bias) {
     const Scalar *c = s->code;
     int at = 1;
@@ -148,14 +155,15 @@ static cublasLtMatrixLayout_t layout_of(Lt *l, const Matrix *m, int64_t batch) {
     return out;
 }
 
-/* Views begin anywhere in slots, which are at multiples of 64 bytes. */
+/* The alignment of the views in bytes: slots begin at multiples of 64 bytes, views anywhere in
+   slots. */
 static uint32_t alignment(const Step *s) {
     for (int k = 0; k < 3; k++)
         if (s->view[k].offset % 4) return sizeof(float);
     return WELL_ALIGNED;
 }
 
-/* `flags`: what algorithms may do to numbers. */
+/* Sets the preferences for algorithms; `flags` says what they may do to numbers. */
 static bool prefer(Lt *l, Algorithm *w, const Step *s, uint64_t flags) {
     const size_t room = l->device->options.workspace;
     const uint32_t align = alignment(s);
@@ -184,7 +192,7 @@ static bool describe_product(Lt *l, Algorithm *w, const Product *p, cublasLtEpil
     w->left = layout_of(l, &p->left, p->batch);
     w->right = layout_of(l, &p->right, p->batch);
     w->result = layout_of(l, &p->result, p->batch);
-    /* Heuristics read off this pointer how well a bias is aligned; a run sets the real one. */
+    /* the heuristics take the alignment of the bias from this pointer; a run sets the real one */
     const void *const somewhere = (const void *)(uintptr_t)WELL_ALIGNED;
     return w->left && w->right && w->result &&
            !l->cublasLtMatmulDescSetAttribute_(w->product, CUBLASLT_MATMUL_DESC_TRANSA, &left,
@@ -206,9 +214,9 @@ static void lt_forget(Algorithm *w) {
     if (w->product) l->cublasLtMatmulDescDestroy_(w->product);
     free(w);
 }
-/* It says of itself that it does no more to float32 than the options allow: fp32 in, fp32 sums,
-   fused multiply-adds, neither tensor cores nor TF32, unless that was asked for. `asked`: the
-   heuristics were told so, and it need not say it again. */
+/* Whether an algorithm declares that it changes float32 no more than the options allow: fp32 inputs
+   and sums, fused multiply-adds, and neither tensor cores nor TF32 unless asked for. `asked`: the
+   heuristics were asked for such algorithms only, so a missing declaration does not matter. */
 static bool keeps_arithmetic(const Lt *l, const cublasLtMatmulAlgo_t *algo, bool asked) {
     uint64_t flags = 0;
     size_t n = 0;
@@ -219,7 +227,8 @@ static bool keeps_arithmetic(const Lt *l, const cublasLtMatmulAlgo_t *algo, bool
         return asked;
     return flags && !(flags & ~exact_flags);
 }
-/* Asks the heuristics for algorithms that do what `flags` say, and keeps those that can run. */
+/* Asks the heuristics for algorithms that do only what `flags` allow, and keeps those that can
+   run. */
 static int ask(Lt *l, Algorithm *w, const Step *s, uint64_t flags) {
     int n = 0, good = 0;
     if (!prefer(l, w, s, flags) ||
@@ -233,13 +242,14 @@ static int ask(Lt *l, Algorithm *w, const Step *s, uint64_t flags) {
             w->found[good++] = w->found[k];
     return good;
 }
-/* A bias is not added to all elements, on GPUs older than sm_80, where columns of the result are
-   not adjacent (github.com/dfyz/cublaslt-bias-epilogue). */
+/* Whether a bias can be part of the product. On GPUs older than sm_80, cuBLASLt does not add it to
+   all elements if the columns of the result are not adjacent
+   (github.com/dfyz/cublaslt-bias-epilogue). */
 static bool adds_bias(const Lt *l, const Product *p) {
     return l->device->capability >= 80 || p->result.leading == p->result.rows;
 }
-/* All algorithms that the heuristics know, as descriptors. Where they know none that is exact, they
-   are asked for any, and those that are exact all the same are taken. */
+/* Finds all algorithms that the heuristics know, with their descriptors. If the heuristics know no
+   exact one, they are asked for any, of which those that are exact after all are taken. */
 static Algorithm *find_algorithms(Lt *l, const Step *s, bool *rest) {
     const bool exact = l->device->options.arithmetic == ARITHMETIC_FP32;
     Product p;

@@ -1,4 +1,4 @@
-/* memo.c -- how many algorithms libraries have for a step, asked once: their heuristics take
+/* memo.c -- remembers how many algorithms the libraries have for a step: their heuristics take
    milliseconds, and a search asks for the same steps again and again. A step is identified by a
    digest of everything but its slots. */
 #include "ops/cuda/cache.h"
@@ -16,7 +16,7 @@ static char *put_bytes(char *to, const void *from, size_t n) {
     if (n) memcpy(to, from, n);
     return to + n;
 }
-/* False: out of memory. */
+/* Computes the digest of a step; returns false if out of memory. */
 static bool step_digest(const Step *s, Digest *out) {
     const size_t room = sizeof s->kind + (size_t)s->nview * sizeof(View) +
                         (size_t)s->nparam * sizeof *s->param +

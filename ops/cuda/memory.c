@@ -1,4 +1,4 @@
-/* memory.c -- memory on the device; constants with equal contents share it. */
+/* memory.c -- memory on the device, and constants, of which equal ones share memory. */
 #include "ops/cuda/cache.h"
 #include "ops/cuda/device.h"
 #include <stdint.h>
@@ -26,8 +26,8 @@ void memory_give(Device *d, void *p) {
     d->driver.cuMemFree_(address(p));
 }
 
-/* Queued after everything that was started, and finished on return: the host's
-   memory may be freed. */
+/* The copy runs after everything that was started, and is done when this returns, so that the
+   host's memory may then be freed. */
 int memory_copy(Device *d, void *to, const void *from, size_t bytes, CopyDirection direction) {
     const Driver *f = &d->driver;
     if (d->lost || !device_enter(d)) return -1;
@@ -39,7 +39,7 @@ int memory_copy(Device *d, void *to, const void *from, size_t bytes, CopyDirecti
     else r = f->cuMemcpyDtoDAsync_(address(to), address(from), bytes, d->stream);
     if (r) return device_done(d, "a copy", r);
     r = f->cuStreamSynchronize_(d->stream);
-    d->lost = r != CUDA_SUCCESS; /* a kernel failed before it, or the copy */
+    d->lost = r != CUDA_SUCCESS; /* a kernel before the copy, or the copy itself, failed */
     return device_done(d, "a kernel or a copy", r);
 }
 

@@ -1,10 +1,10 @@
-/* options.c -- the text of --backend-options: words between commas. */
+/* options.c -- parses the text of --backend-options, words that are separated by commas. */
 #include "ops/cuda/device.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A whole number from 0 to `most`. */
+/* Parses a whole number from 0 to `most`. */
 static bool number(const char *text, long long most, long long *out) {
     char *end;
     *out = strtoll(text, &end, 10);
@@ -14,7 +14,8 @@ static bool number(const char *text, long long most, long long *out) {
 static bool take_word(CudaOptions *o, const char *key, const char *value) {
     long long x;
     if (!strcmp(key, "threads"))
-        return number(value, BACKEND_THREADS, &x); /* of the host: unused */
+        return number(value, BACKEND_THREADS, &x); /* the host's threads, which this back end does
+                                                      not use */
     if (!strcmp(key, "device")) return number(value, 1000, &x) && (o->device = (int)x, true);
     if (!strcmp(key, "workspace"))
         return number(value, 1 << 20, &x) && (o->workspace = (size_t)x << 20, true);

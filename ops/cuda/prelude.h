@@ -1,10 +1,13 @@
-/* prelude.h -- what every generated kernel starts with. The same text is compiled by NVRTC and, in
-   tests, by the C compiler, which brings its own KERNEL, INLINE, SHARED, SYNC, SYNC_WARP and
-   SHUFFLE. No header is included, so that a machine that runs kernels needs none: 16-bit floats are
-   converted by their bits. Suffixes are classes: f float, d double, i int64, u uint64. */
+/* prelude.h -- the text with which every generated kernel starts. NVRTC compiles it and, in tests,
+   the C compiler, for which test/cuda/host.h defines KERNEL, INLINE, SHARED, SYNC, SYNC_WARP and
+   SHUFFLE.
+
+   No header is included, so that a machine that runs kernels needs none; 16-bit floats are
+   therefore converted by their bits. The suffix of a function is its class: f float, d double, i
+   int64, u uint64. */
 #ifdef __CUDACC_RTC__
 #ifndef BLOCKS
-#define BLOCKS /* ", N": so many at a time on a processor, at least */
+#define BLOCKS /* ", N": at least N thread blocks fit on a multiprocessor */
 #endif
 #define KERNEL extern "C" __global__ __launch_bounds__(256 BLOCKS)
 #define INLINE static __device__ __forceinline__
@@ -32,7 +35,7 @@ typedef long long i64;
 typedef unsigned long long u64;
 typedef struct ALIGN(4) pack1 {
     u8 x[4];
-} pack1; /* four elements of so many bytes */
+} pack1; /* four elements of 1, 2 or 4 bytes */
 typedef struct ALIGN(8) pack2 {
     u16 x[4];
 } pack2;
@@ -40,7 +43,7 @@ typedef struct ALIGN(16) pack4 {
     u32 x[4];
 } pack4;
 
-/* ---- 16-bit floats, to nearest, ties to even */
+/* ---- Conversions of 16-bit floats, rounded to nearest, ties to even. */
 INLINE float h2f(u16 h) {
     const u32 s = (u32)(h & 0x8000) << 16, e = h >> 10 & 31, m = h & 1023;
     if (e == 31) return bits_f(s | 0x7f800000u | m << 13);
@@ -60,7 +63,7 @@ INLINE u16 f2b(float f) {
     return (u16)(f != f ? (u >> 16 | 0x40) : (u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
 
-/* ---- programs */
+/* ---- Functions for element-wise programs. */
 #define REAL(T, S, F)                                                                \
     INLINE T min_##S(T a, T b) { return a != a || b != b ? (T)NAN : a < b ? a : b; } \
     INLINE T max_##S(T a, T b) { return a != a || b != b ? (T)NAN : a > b ? a : b; } \
@@ -71,8 +74,8 @@ INLINE u16 f2b(float f) {
     INLINE int isinf_##S(T a) { return a == INFINITY || a == -INFINITY; }
 REAL(float, f, f)
 REAL(double, d, )
-/* tanh without branches, to about 2 ulp (the polynomial is Cephes', Moshier 1989): the compiler's
-   own, many times in a kernel, spills registers. */
+/* tanh without branches, to about 2 ulp (the polynomial is that of Cephes, Moshier 1989). The
+   compiler's own tanh makes a kernel that contains it many times spill registers. */
 INLINE float tanh_s(float x) {
     const float z = x * x, a = x < 0 ? -x : x, far = 1 - 2 / (expf(2 * a) + 1);
     const float p = ((-5.70498872745e-3f * z + 2.06390887954e-2f) * z - 5.37397155531e-2f) * z;
@@ -97,12 +100,13 @@ INLINE u64 pow_u(u64 x, u64 n) {
         if (n & 1) y *= x;
     return y;
 }
-INLINE i64 pow_i(i64 x, i64 n) { /* a power below 0 is truncated */
+INLINE i64 pow_i(i64 x, i64 n) { /* a negative exponent: the fraction is truncated */
     if (n >= 0) return (i64)pow_u((u64)x, (u64)n);
     return x == 1 ? 1 : x == -1 ? (n & 1 ? -1 : 1) : 0;
 }
 
-/* Floats to integers: toward zero, to the ends of the type, NaN to 0. */
+/* Converts a float to an integer: rounded toward zero and limited to the range of the type; NaN
+   gives 0. */
 INLINE i64 saturate(double x, double low, double high, i64 least, i64 most) {
     return x != x ? 0 : x <= low ? least : x >= high ? most : (i64)x;
 }
@@ -110,12 +114,12 @@ INLINE u64 saturate_u(double x, double high, u64 most) {
     return !(x > 0) ? 0 : x >= high ? most : (u64)x;
 }
 
-/* ---- loop programs */
+/* ---- Functions for loop programs. */
 INLINE double most_d(double a, double b) { return a >= b || a != a ? a : b; }
 INLINE double least_d(double a, double b) { return a <= b || a != a ? a : b; }
 INLINE i64 floor_div(i64 a, i64 m) { return a / m - (a % m < 0); }
 INLINE i64 floor_mod(i64 a, i64 m) { return a % m + (a % m < 0 ? m : 0); }
-INLINE i64 place(double x, i64 n) { /* that a number means on an axis of n; -1: none */
+INLINE i64 place(double x, i64 n) { /* the place that an index means on an axis of n; -1: none */
     if (!(x >= (double)-n && x < (double)n)) return -1;
     return x < 0 ? (i64)x + n : (i64)x;
 }

@@ -1,24 +1,31 @@
-/* products.c -- matrix products, and convolutions as products of the weights with the windows of x
-   (which are read in place, never materialized). A block computes a tile of the output in
-   registers, the operands pass through shared memory DEPTH terms at a time; every operand is read
-   with its longest contiguous axis across the threads of a warp. Any type, stride and size. */
+/* products.c -- writes kernels for matrix products, and for convolutions as products of the weights
+   with the windows of x, which are read in place and never materialized. Any type, stride and size
+   is supported.
+
+   A thread block computes a tile of the output in registers. The operands pass through shared
+   memory, DEPTH terms at a time; consecutive threads of a warp read an operand along the axis on
+   which it is contiguous. */
 #include "ops/cuda/generate.h"
 
-enum { SIDE = 16, DEPTH = 16 }; /* SIDE x SIDE threads of a block */
-/* Variants: one thread an element; tiles of so many elements a thread in both directions. */
+enum { SIDE = 16, DEPTH = 16 }; /* a thread block has SIDE x SIDE threads */
+/* The variants, as the number of elements that a thread computes in both directions; 0: one thread
+   per element, without tiles. */
 static const int tile_of[] = {0, 4, 2, 8, 1};
 enum { VARIANTS = sizeof tile_of / sizeof *tile_of };
 
 typedef struct Product {
-    int64_t m, n, k, batch;              /* rows and columns of the output, terms, products */
-    bool a_by_terms, b_by_terms;         /* the operand is contiguous along the terms */
+    int64_t m, n, k, batch;              /* rows and columns of the output, terms of a sum, number
+                                            of products */
+    bool a_by_terms, b_by_terms;         /* an operand is contiguous along the terms */
     bool turned;                         /* the output is contiguous along its rows */
     int tile;                            /* rows and columns that one thread computes */
-    void (*places)(Gen *);               /* lines before the sums: where the block's tile is */
-    void (*column)(Gen *);               /* lines that take the column n apart */
-    const char *(*a)(Gen *, char class); /* the element (m, k); lines may precede it */
-    void (*b)(Gen *, char class);        /* lines that set e to the element (k, n), 0 beforehand */
-    void (*index)(Gen *);                /* lines that declare the output's index of (m, n) */
+    void (*places)(Gen *);               /* adds lines, before the sums, that locate the thread
+                                            block's tile */
+    void (*column)(Gen *);               /* adds lines that split the column n into an index */
+    const char *(*a)(Gen *, char class); /* the text of the element (m, k); may add lines first */
+    void (*b)(Gen *, char class);        /* adds lines that set e, which is 0, to the element (k,
+                                            n) */
+    void (*index)(Gen *);                /* adds lines that declare the output's index for (m, n) */
 } Product;
 
 /* ---- gemm */
@@ -77,10 +84,10 @@ static void gemm_single(Gen *g) {
     line(g, "}");
 }
 
-/* ---- conv: rows are the channels of one group, columns the images' elements, terms the channels
-   and taps of the weights */
+/* ---- conv: a row is a channel of one group, a column a place in one of the images, and a term is
+   a channel and tap of the weights. */
 static void conv_places(Gen *g) { line(g, "const place_t group = (place_t)q;"); }
-/* Splits n into PREFIX0 (the image) and PREFIX2, .. (the position in it). */
+/* Adds lines that split n into PREFIX0 (the image) and PREFIX2, .. (the place in it). */
 static void column_lines(Gen *g, char prefix) {
     const View *y = &g->step->view[0];
     line(g, "place_t d = n;");
@@ -90,7 +97,7 @@ static void column_lines(Gen *g, char prefix) {
     line(g, "const place_t %c0 = d;", prefix);
 }
 static void conv_column(Gen *g) { column_lines(g, 'b'); }
-/* Splits k into the channel c and the taps k0, .. */
+/* Adds lines that split k into the channel c and the taps k0, .. */
 static void term_lines(Gen *g) {
     const View *w = &g->step->view[2];
     line(g, "place_t t = k;");
@@ -153,7 +160,7 @@ static Product product_of(const Step *s) {
 }
 
 /* ---- tiles */
-/* Fills part[DEPTH][size]: outer is m or n, which begins at outer0 and ends at `limit`. */
+/* Adds lines that fill as[DEPTH][size] or bs[DEPTH][size], with zeros beyond the matrix. */
 static void load_tile(Gen *g, const Product *p, bool is_a, char class) {
     const char *const outer = is_a ? "m" : "n", *const part = is_a ? "as" : "bs";
     const bool by_terms = is_a ? p->a_by_terms : p->b_by_terms;
@@ -229,14 +236,14 @@ static void tiles_write(Gen *g, const Product *p) {
     tile_results(g, p, class);
 }
 
-/* ---- variants: tiles that are not mostly empty; those that keep every
-   processor busy come first */
+/* ---- Variants: only tiles that are not mostly empty. Those that keep every multiprocessor busy
+   come first. */
 static bool tile_fits(const Product *p, int tile) {
     const int64_t half = SIDE * tile / 2;
     return tile == 0 || (p->m * p->n > half * half && (tile == 1 || (p->m > half && p->n > half)));
 }
 static int variant_tile(const Product *p, int variant) {
-    enum { BUSY = 128 }; /* blocks */
+    enum { BUSY = 128 }; /* thread blocks that keep a GPU busy */
     int order[VARIANTS], n = 0;
     for (int few = 0; few < 2; few++)
         for (int k = 1; k < VARIANTS; k++) {

@@ -1,17 +1,21 @@
-/* programs.c -- loop programs (isomer_backend.h): one thread for each element of the output, in
-   doubles. Their words are decoded here and in ops/core/loop_form.c: a plug-in shares with the host
-   the header that specifies them, and no code. There each place in them is checked, since they are
-   run as they stand; here they come from the compiler (ops/core/loop_compile.c). A node is computed
-   once in each scope that needs it: what a condition or a sum guards is a scope of its own, so that
-   nothing is read that the program itself would not read. */
+/* programs.c -- writes kernels for loop programs (isomer_backend.h), in doubles, with one thread
+   for each element of the output.
+
+   Loop programs are decoded here and in ops/core/loop_form.c, because a plug-in shares with the
+   host only the header that specifies them, and no code. loop_form.c checks every reference in a
+   program, since the interpreter runs it as it is; here programs come from the compiler
+   (ops/core/loop_compile.c). A node is computed once in each scope that needs it. What a condition
+   or a sum guards is a scope of its own, so that the kernel reads nothing that the program itself
+   would not read. */
 #include "ops/cuda/generate.h"
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct Node {
-    int64_t kind, a, b, c, count; /* operands; SUM and MAXIMUM: `count` variables */
-    const int64_t *words, *cond;  /* its other words, and those of its condition */
-    int temporary;                /* that holds it in this scope; -1: none */
+    int64_t kind, a, b, c, count; /* kind and operands; count: variables of SUM and MAXIMUM, axes of
+                                     AT */
+    const int64_t *words, *cond;  /* the node's other words, and those of its condition */
+    int temporary;                /* the temporary that holds the value in this scope; -1: none */
 } Node;
 typedef struct Program {
     int64_t rank, nvar, nreg, nnode, root;
@@ -20,7 +24,7 @@ typedef struct Program {
     Node *node;
 } Program;
 
-/* ---- reading */
+/* ---- Decoding. */
 static const int64_t *skip_affine(const int64_t *w) { return w + 2 + 2 * w[1]; }
 static const int64_t *skip_cond(const int64_t *w) {
     for (int64_t n = *w++; n > 0; n--) w = skip_affine(w + 1);
@@ -76,7 +80,7 @@ static void free_program(Program *p) {
     free(p->node);
 }
 
-/* ---- index polynomials, in int64 */
+/* ---- The text of index polynomials, in int64. */
 static const char *affine(Gen *g, const Program *p, const int64_t *w);
 static const char *register_text(Gen *g, const Program *p, const int64_t *w) {
     const char *a = affine(g, p, w + 1);
@@ -108,7 +112,7 @@ static const char *condition(Gen *g, const Program *p, const int64_t *w) {
     return *all ? all : "1";
 }
 
-/* ---- scopes: temporaries of a scope are forgotten when it ends */
+/* ---- Scopes. The temporaries of a scope are forgotten when it ends. */
 static int *scope_open(Gen *g, const Program *p) {
     int *kept = malloc(sizeof *kept * (size_t)(p->nnode + 1));
     if (!kept) g->out->failed = true;
@@ -120,7 +124,8 @@ static void scope_close(const Program *p, int *kept) {
     free(kept);
 }
 
-/* ---- nodes; each gives the number of the temporary that holds it */
+/* ---- Nodes. Each function adds lines and returns the number of the temporary that holds the
+   value. */
 static int node_lines(Gen *g, const Program *p, int64_t id);
 
 static const char *element_of_input(Gen *g, const Program *p, const Node *x) {
@@ -171,7 +176,7 @@ static const char *simple_text(Gen *g, const Program *p, const Node *x) {
     return pair_text(g, x->kind, a, b);
 }
 
-/* { r = node; } as a scope of its own. */
+/* Adds the lines `r = node; }` as a scope of its own. */
 static void branch(Gen *g, const Program *p, int r, int64_t id) {
     int *kept = scope_open(g, p);
     const int a = node_lines(g, p, id);

@@ -1,5 +1,6 @@
-/* record.c -- CUDA graphs: what is started while the stream is captured becomes one graph, which is
-   launched as a whole; and times, as events in the stream or in the graph. */
+/* record.c -- records kernels as CUDA graphs, and measures times. What is started while the stream
+   is captured becomes one graph, which is then launched as a whole. Times are events in the stream
+   or in the graph. */
 #include "ops/cuda/device.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ int record_run(Device *d, CUgraphExec recorded) {
     if (d->recording) return -1;
     return device_done(d, "cuGraphLaunch", d->driver.cuGraphLaunch_(recorded, d->stream));
 }
-/* It may still be running. */
+/* Waits first, since the graph may still be running. */
 void record_forget(Device *d, CUgraphExec recorded) {
     device_enter(d);
     d->driver.cuStreamSynchronize_(d->stream);

@@ -1,14 +1,14 @@
-/* rows.c -- reductions and softmax, a row of which is what one output element, or one
-   normalization, reads: by a thread, by a warp that exchanges registers, or by a block through
-   shared memory. Sums are of partial sums in an order that the sizes alone decide, so that the
-   bytes are the same every time. */
+/* rows.c -- writes kernels for reductions and softmax. A row is what one element of a reduction, or
+   one line of a softmax, reads. It is computed by one thread, by a warp that exchanges registers,
+   or by a thread block through shared memory. The order in which partial sums are added depends
+   only on the sizes, so that the bytes are the same every time. */
 #include "ops/cuda/generate.h"
 
 static int64_t row_length(const Step *s) {
     const View *x = &s->view[1];
     return dims_product(x, s->kind == S_SOFTMAX ? x->rank - 1 : s->view[0].rank, x->rank);
 }
-/* Neighbouring rows are contiguous, the elements of one row are not. */
+/* Whether neighbouring rows are contiguous while the elements of one row are not. */
 static bool rows_abreast(const Step *s) {
     const View *x = &s->view[1];
     const int from = s->kind == S_SOFTMAX ? x->rank - 1 : s->view[0].rank;
@@ -29,7 +29,7 @@ int rows_variants(const Step *s) {
     return TEAMS;
 }
 
-/* ---- one step of a reduction, and what it starts from */
+/* ---- One combination of a reduction, and its start value. */
 const char *team_fold(Gen *g, ReduceKind kind, char class, const char *a, const char *b) {
     switch (kind) {
     case REDUCE_MAX: return say(g, "max_%c(%s, %s)", class, a, b);
@@ -94,7 +94,8 @@ static const char *row_element(Gen *g, char class) {
     }
     return element(g, 1, at, class);
 }
-/* Products are made in double: partial ones of floats may overflow where the whole does not. */
+/* Products of floats are computed in double, since partial products may overflow where the whole
+   product does not. */
 static char reduce_class(const Step *s) {
     const char class = sum_class(s, 1);
     return class == 'f' && s->param[REDUCE_KIND] == REDUCE_PROD ? 'd' : class;
@@ -121,7 +122,8 @@ static void reduce_write(Gen *g, Team team) {
     line(g, "}");
 }
 
-/* ---- softmax: the greatest element, the sum of exponentials, the quotients. */
+/* ---- softmax: three passes over the row, for the maximum, the sum of the exponentials, and the
+   quotients. */
 static void softmax_write(Gen *g, Team team) {
     const View *y = &g->step->view[0], *x = &g->step->view[1];
     const int last = x->rank - 1;

@@ -1,12 +1,12 @@
-/* source.c -- from a step to the text of its kernel: which steps have one, and
-   the frame around it. */
+/* source.c -- writes the text of the kernel for a step: decides which steps have one, and writes
+   the frame around what the files for the kinds of steps write. */
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/cuda/generate.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what can be written */
+/* ---- Which steps have kernels. */
 static bool types_fit(const Step *s) {
     for (int k = 0; k < s->nview; k++)
         if (s->view[k].rank >= 0 && !source_element_bytes(s->view[k].dtype)) return false;
@@ -31,8 +31,8 @@ int source_variants(const Step *s) {
     }
 }
 
-/* The class of the step's program: the widest among the output, the operands of an accumulator and
-   the views that it reads. */
+/* The class of the step's program: the widest of the output, the operands of an accumulator, and
+   the views that the program reads. */
 static char program_class(const Step *s) {
     const int own = s->kind == S_GEMM || s->kind == S_CONV     ? 2
                     : s->kind == S_POOL || s->kind == S_REDUCE ? 1
@@ -43,7 +43,8 @@ static char program_class(const Step *s) {
     return class;
 }
 
-/* All places within views, and counts of elements, are below 2^31: they fit into 32 bits. */
+/* Whether all offsets within views, and the counts of elements, are so small that 32 bits hold
+   them. */
 static bool is_small(const Step *s) {
     for (int k = 0; k < s->nview; k++) {
         const View *v = &s->view[k];
@@ -60,7 +61,7 @@ static bool is_small(const Step *s) {
 static void head(Gen *g) {
     const Step *s = g->step;
     const bool small = is_small(s);
-    bool alone = true; /* no other view is in the output's slot */
+    bool alone = true; /* no other view is in the slot of the output */
     for (int k = 1; k < s->nview; k++) alone = alone && s->view[k].slot != s->view[0].slot;
     const int written = s->kind == S_OP ? (int)s->param[OP_OUTPUTS] : 1;
     const char *own = alone ? " RESTRICT" : "", *views = "";

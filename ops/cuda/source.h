@@ -1,14 +1,14 @@
-/* source.h -- CUDA C for one step: the same text is compiled by NVRTC for a GPU and, in tests, by
-   the C compiler for the host. Knows isomer_backend.h and nothing of CUDA. */
+/* source.h -- CUDA C for one step. NVRTC compiles the text for a GPU; in tests, the C compiler
+   compiles the same text for the host. This part knows isomer_backend.h, and nothing of CUDA. */
 #ifndef ISOMER_CUDA_SOURCE_H
 #define ISOMER_CUDA_SOURCE_H
 #include "ops/backend/isomer_backend.h"
 #include <stdbool.h>
 
-/* A kernel "k" without the prelude. Its arguments are pointers: one for each view, to its first
-   element (NULL for a view that is left out), then, if `table`, one to the step's parameters in
-   device memory. One run launches `grid` blocks of `block` threads; grid 0:
-   there is nothing to do. */
+/* The text of a kernel "k", without the prelude, and how to launch it. Its arguments are pointers:
+   one for each view, to its first element (NULL for a view that is left out), and then, if `table`,
+   one to the step's parameters in device memory. A run launches `grid` thread blocks of `block`
+   threads; if grid is 0, there is nothing to do. */
 typedef struct KernelSource {
     char *text; /* the caller frees it */
     size_t size, room;
@@ -17,10 +17,11 @@ typedef struct KernelSource {
 } KernelSource;
 
 extern const char source_prelude[];
-/* How many variants of the text there are for the step, the likely best first; 0: none. */
+/* The number of kernels that can be generated for the step, the likely fastest first; 0: none. */
 int source_variants(const Step *);
-/* False: `why` says why; there is nothing to free. */
+/* Writes the text of a variant. Returns false if that fails, with the reason in `why`; then there
+   is nothing to free. */
 bool source_write(const Step *, int variant, KernelSource *, char *why, size_t n);
-/* Bytes of an element of this type; 0: kernels cannot compute with it. */
+/* The bytes of an element of this type; 0: kernels cannot compute with it. */
 int source_element_bytes(int dtype);
 #endif

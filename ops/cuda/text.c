@@ -1,4 +1,4 @@
-/* text.c -- the text of a kernel: lines, and the expressions in them. */
+/* text.c -- builds the text of a kernel from lines and the expressions in them. */
 #include "ops/cuda/generate.h"
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
-/* windows.c -- convolutions and pools of every type and layout: one thread for each element of the
-   output computes all taps of its window in turn. This suits depthwise convolutions and pools; for
-   dense convolutions there is products.c. */
+/* windows.c -- writes kernels for convolutions and pools of every type and layout, in which one
+   thread computes one element of the output and goes over all taps of its window. This suits
+   depthwise convolutions and pools; dense convolutions have better kernels in products.c. */
 #include "ops/cuda/generate.h"
 
-/* Opens a loop over the taps of axis a of the window; h: the place in x. */
+/* Opens a loop over the taps of axis a of the window, in which h<a> is the place in x. */
 static void open_tap(Gen *g, const StepWindow *w, int a) {
     line(g, "for (place_t k%d = 0; k%d < %lld; k%d++) {", a, a, (long long)w->kernel[a], a);
     line(g, "const place_t h%d = i%d * (place_t)%lld - %lld + k%d * (place_t)%lld;", a, 2 + a,

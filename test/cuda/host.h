@@ -1,6 +1,6 @@
-/* host.h -- CUDA C on the host: the same text as for a GPU. Blocks run one after the other, the
-   threads of a block as coroutines that change at barriers; a warp or a block goes on when all its
-   threads have come. Threads run in ascending or descending order, so that a
+/* host.h -- runs CUDA C on the host, from the same text as on a GPU. Thread blocks run one after
+   the other. The threads of a block are coroutines that switch at barriers; a warp or a block goes
+   on when all its threads have arrived. Threads run in ascending or in descending order, so that a
    missing barrier shows. */
 #include <math.h>
 #include <setjmp.h>

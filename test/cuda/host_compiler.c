@@ -1,8 +1,11 @@
-/* host_compiler.c -- in place of NVRTC in a test's plug-in: the C compiler, from the same text to a
-   shared object that host_driver.c loads. $ISOMER_PLANT=OLD=>NEW spoils the text first, where OLD
-   first stands in the kernel, for tests of what must notice. What every kernel starts with is a
-   precompiled header, HOST_START; HOST_COMPILE is the command that it was compiled by. Objects are
-   linked with no library, which takes a third of the time: the program that loads them has all. */
+/* host_compiler.c -- takes the place of NVRTC in the plug-in of a test: the C compiler compiles the
+   same text to a shared object, which host_driver.c loads.
+
+   If $ISOMER_PLANT is OLD=>NEW, the first OLD in the kernel is replaced by NEW, so that tests can
+   see whether the fault is noticed. The text with which every kernel starts is a precompiled
+   header, HOST_START; HOST_COMPILE is the command by which it was compiled. The objects are linked
+   with no library, which takes a third of the time: the program that loads them has all
+   libraries. */
 #include "ops/cuda/compiler.h"
 #include "ops/cuda/source.h"
 #include <stdio.h>
@@ -26,7 +29,8 @@ Compiler *compiler_open(const char *folder, int capability, int blocks, char *wh
 void compiler_close(Compiler *c) { free(c); }
 const char *compiler_identity(const Compiler *c) { return c->identity; }
 
-/* Writes the text, where a kernel begins at `kernel`, with the planted fault in it. */
+/* Writes the text after the prelude, with the planted fault in the kernel, which begins at
+   `kernel`. */
 static void write_spoilt(FILE *f, const char *text, const char *kernel) {
     char plant[200] = "", *to = NULL;
     const char *at = NULL;

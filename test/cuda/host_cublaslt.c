@@ -1,10 +1,12 @@
-/* host_cublaslt.c -- cuBLASLt's functions on the host, by its documentation, for a test's plug-in
-   that has lt.c as it is: column-major products in plain loops. They refuse what the library
-   refuses: sizes that do not fit together, memory less aligned than the heuristics were told, a
-   bias epilogue without a pointer. There are two algorithms: an exact one, and one that rounds to
-   TF32. $ISOMER_HOST: "mask-ignored": the heuristics give the second one first, whatever they are
-   told; "mask-unknown": none for any mask but all ones; "silent": algorithms say nothing of
-   themselves. host_products counts what ran, by epilogue. */
+/* host_cublaslt.c -- implements cuBLASLt's functions on the host, by its documentation, so that the
+   plug-in of a test can use lt.c as it is. Products are column-major and plain loops.
+
+   The functions refuse what the library refuses: sizes that do not fit together, memory that is
+   aligned to less than the heuristics were told, a bias epilogue without a pointer. There are two
+   algorithms: an exact one, and one that rounds to TF32. $ISOMER_HOST can contain: "mask-ignored"
+   (the heuristics always give the second algorithm first), "mask-unknown" (they give none for any
+   mask but all ones), "silent" (algorithms declare nothing), "no-lt" (the library does not start).
+   host_products counts the products that ran, by epilogue. */
 #include "ops/cuda/library.h"
 #include "test/cuda/host_work.h"
 #include <cublasLt.h>
@@ -126,7 +128,7 @@ static uint64_t flags_of(int kind) {
                 ? CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F
                 : CUBLASLT_NUMERICAL_IMPL_FLAGS_HMMA | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32);
 }
-/* In the algorithm: its kind, and what memory is aligned to. */
+/* An algorithm's data are its kind and the alignment of memory that it may rely on. */
 static cublasStatus_t heuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
                                 cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
                                 cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,

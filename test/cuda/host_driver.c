@@ -1,14 +1,19 @@
-/* host_driver.c -- the driver's functions on the host's memory, for a test's plug-in: everything is
-   done when it is asked for. $ISOMER_HOST says how it behaves: "descending" runs the threads of a
-   block in that order; "no-driver", "no-device", "old-driver", "no-memory", "no-launch", "fault",
-   "no-capture", "capture-breaks", "no-graph" make it fail so; "loses" makes a graph miss what was
-   noted last; "sm_80" and the like: what it says it is; "zeros": new memory holds zeros, where
-   images are not run, so that steps of the host get indices within bounds. It refuses what a driver
-   refuses: calls of a thread that has no context, launches beyond the limits of a GPU, times of
-   events that were not recorded, everything after a fault until the context is gone. While the
-   stream is captured, launches, events and the calls of host_work.h are noted, and whatever else
-   works on memory breaks the capture; so does a kernel that has not run before, which may be loaded
-   only then. An image of another machine's code is taken, and not run. */
+/* host_driver.c -- implements the driver's functions on the host's memory, for the plug-in of a
+   test. Everything is done at once when it is asked for.
+
+   $ISOMER_HOST says how the driver behaves. "descending" runs the threads of a block in descending
+   order. "no-driver", "no-device", "old-driver", "no-memory", "no-launch", "fault", "no-capture",
+   "capture-breaks" and "no-graph" make it fail in that way; "loses" makes a graph miss the last
+   thing that was recorded. "sm_80" and the like set the compute capability. "zeros" fills new
+   memory with zeros, for runs whose images are not executed, so that steps on the host get indices
+   within bounds.
+
+   The functions refuse what a driver refuses: calls of a thread that has no context, launches
+   beyond the limits of a GPU, times of events that were not recorded, and everything after a fault
+   until the context is gone. While the stream is captured, launches, events and calls of
+   host_work.h are recorded; anything else that works on memory breaks the capture, and so does a
+   kernel that has not run before, since a driver may load it only then. An image with code of
+   another machine is accepted, but not executed. */
 #include "ops/cuda/driver.h"
 #include "test/cuda/host_work.h"
 #include <dlfcn.h>
@@ -47,9 +52,9 @@ static CUresult host_attribute(int *v, CUdevice_attribute a, CUdevice d) {
                                                              : 1;
     return CUDA_SUCCESS;
 }
-/* ---- the context, of which every thread has its own idea */
+/* ---- The context. Each thread has its own current context. */
 static int retained;
-static bool faulty; /* since a fault, until nobody retains the context */
+static bool faulty; /* from a fault until nobody retains the context */
 static _Thread_local CUcontext current;
 
 static CUresult host_retain(CUcontext *c, CUdevice d) {
@@ -60,7 +65,7 @@ static CUresult host_release_context(CUdevice d) {
     return (void)d, CUDA_SUCCESS;
 }
 static CUresult host_current(CUcontext c) { return current = c, CUDA_SUCCESS; }
-/* What every call of this thread gets instead of being done; 0: nothing is against it. */
+/* The error that every call of this thread returns instead of acting; 0: none. */
 static CUresult refusal(void) {
     return !retained || !current ? CUDA_ERROR_INVALID_CONTEXT
            : faulty              ? CUDA_ERROR_ILLEGAL_ADDRESS
@@ -69,7 +74,7 @@ static CUresult refusal(void) {
 int host_context(void) { return refusal() == CUDA_SUCCESS; }
 static CUresult fault(void) { return faulty = true, CUDA_ERROR_ILLEGAL_ADDRESS; }
 
-/* ---- capture: a list of what was to be done */
+/* ---- Capture: a list of what is to be done. */
 typedef struct Work {
     struct Work *next;
     HostWork *does;
@@ -79,10 +84,10 @@ typedef struct Graph {
     Work *first, **end;
     int users;
 } Graph;
-static Graph *captured; /* what is being captured */
+static Graph *captured; /* the graph that is being captured, or NULL */
 static bool broken;
 
-static int breaks(void) { /* not allowed while the stream is captured */
+static int breaks(void) { /* marks the capture as broken, if there is one */
     broken |= captured != NULL;
     return captured != NULL;
 }
@@ -142,7 +147,8 @@ static CUresult host_launch_graph(CUgraphExec graph, CUstream s) {
 static CUresult host_end_graph(CUgraph g) { return graph_drop((Graph *)g), CUDA_SUCCESS; }
 static CUresult host_end_exec(CUgraphExec g) { return graph_drop((Graph *)g), CUDA_SUCCESS; }
 
-/* Memory that is freed twice or not at all is an error that AddressSanitizer sees. */
+/* Memory comes from the host's allocator, so AddressSanitizer notices if it is freed twice or
+   never. */
 static CUresult host_alloc(CUdeviceptr *p, size_t n) {
     if (refusal()) return refusal();
     void *memory = breaks() || behaves("no-memory") || n > (size_t)1 << 40
@@ -154,9 +160,9 @@ static CUresult host_alloc(CUdeviceptr *p, size_t n) {
 }
 static CUresult host_free(CUdeviceptr p) {
     const CUresult r = breaks() ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : refusal();
-    return free((void *)(uintptr_t)p), r; /* even so: the test's memory is not to be lost */
+    return free((void *)(uintptr_t)p), r; /* freed even if refused, or the test would leak it */
 }
-/* Of copies on the stream. */
+/* The error of a copy on the stream; 0: none. */
 static CUresult copy_refusal(void) {
     return breaks() ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : refusal();
 }
@@ -204,7 +210,9 @@ static int note_time(void *data) {
 }
 static CUresult host_record(CUevent e, CUstream s) {
     (void)s;
-    if (breaks()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED; /* it would be of no use */
+    if (breaks())
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED; /* such an event would not become
+                                                         part of the graph */
     if (refusal()) return refusal();
     return note_time(&e), CUDA_SUCCESS;
 }
@@ -222,12 +230,12 @@ static CUresult host_elapsed(float *ms, CUevent from, CUevent to) {
     return *ms = (float)(b - a), CUDA_SUCCESS;
 }
 
-/* ---- modules: images are shared objects, or code for GPUs */
+/* ---- Modules. Images are shared objects, or code for GPUs. */
 typedef struct Module {
-    void *library; /* NULL: not of this machine */
+    void *library; /* NULL: the code is for another machine */
     bool ran;
 } Module;
-typedef struct Elf { /* the words of an ELF file's head that tell its machine and its size */
+typedef struct Elf { /* the fields of an ELF header that give the machine and the size */
     uint16_t machine, size, count;
     uint64_t sections;
 } Elf;
@@ -239,7 +247,8 @@ static Elf read_elf(const char *image) {
     memcpy(&e.count, image + 0x3c, sizeof e.count);
     return e;
 }
-/* From a file of a name of its own: the loader would take two of one name for one library. */
+/* Loads the image from a file with a name of its own, since the loader takes two files of the same
+   name for the same library. */
 static void *open_image(const char *image, size_t bytes) {
     char path[] = "/tmp/isomer-kernel-XXXXXX";
     const int fd = mkstemp(path);
@@ -271,7 +280,7 @@ static CUresult host_function(CUfunction *f, CUmodule module, const char *name) 
     *f = (CUfunction)m;
     return strcmp(name, "k") ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
 }
-/* What is possible on all GPUs from sm_75 on, with kernels bounded to 256 threads. */
+/* Whether a launch is possible on all GPUs from sm_75 on, with kernels bounded to 256 threads. */
 static bool within_limits(const unsigned grid[3], const unsigned block[3], unsigned shared) {
     enum { BOUND = 256, SHARED = 48 << 10, ACROSS = 65535, WHOLE = 0x7fffffff };
     for (int a = 0; a < 3; a++)
@@ -279,7 +288,7 @@ static bool within_limits(const unsigned grid[3], const unsigned block[3], unsig
             return false;
     return (unsigned long)block[0] * block[1] * block[2] <= BOUND && shared <= SHARED;
 }
-typedef struct Launched { /* the arguments are pointers */
+typedef struct Launched { /* a launch; all arguments are pointers */
     const Module *module;
     unsigned grid, block;
     int args;

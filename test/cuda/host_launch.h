@@ -1,14 +1,18 @@
-/* host_launch.h -- runs the kernel that stands before it; call() passes it host_args. A vector that
-   is read or written where it is not aligned ends the launch, as on a GPU. */
-static void host_body(void) { /* a thread: one call for each block that host_block starts */
+/* host_launch.h -- runs the kernel that precedes it in the text; call() passes host_args to it.
+   Reading or writing a misaligned vector ends the launch with an error, as on a GPU. */
+static void host_body(void) { /* the coroutine of a thread: one call of the kernel for each block */
     for (;;) {
         host_wait(HOST_DONE);
         call();
     }
 }
 static char *host_stacks;
-__attribute__((destructor)) static void host_end(void) { free(host_stacks); } /* when unloaded */
-static void host_create(void) { /* each stops before its first call */
+__attribute__((destructor)) static void host_end(void) {
+    free(host_stacks);
+} /* when the object is
+     unloaded */
+static void host_create(void) { /* creates the coroutines, each of which stops before its first
+                                   call */
     static ucontext_t thread[HOST_THREADS], back;
     host_stacks = malloc((size_t)HOST_STACK * HOST_THREADS);
     for (unsigned t = 0; t < HOST_THREADS; t++) {
@@ -20,7 +24,8 @@ static void host_create(void) { /* each stops before its first call */
         if (!_setjmp(host_main)) swapcontext(&back, &thread[t]);
     }
 }
-/* Threads from..to go on if they all wait there. */
+/* Lets threads from .. to - 1 go on if all of them wait at this kind of barrier; returns whether
+   they do. */
 static int host_release(unsigned from, unsigned to, HostState at) {
     unsigned there = 0;
     for (unsigned t = from; t < to; t++) there += host_state[t] == at;
@@ -44,7 +49,7 @@ static int host_block(int descending) {
         moved |= host_release(0, blockDim.x, HOST_AT_BLOCK);
         for (unsigned t = 0; t < blockDim.x; t++) done &= host_state[t] == HOST_DONE;
         if (done) return 0;
-        if (!moved) return -1; /* they wait for each other */
+        if (!moved) return -1; /* a deadlock: not all threads arrived at a barrier */
     }
 }
 static jmp_buf host_misaligned;

@@ -1,6 +1,6 @@
-/* host_lt.c -- in place of cuBLASLt in a test's plug-in: a library with one algorithm for products
-   of float32, plain loops that leave the step's program to what follows. So choices, scratch memory
-   and the program after a library's algorithm are tried. */
+/* host_lt.c -- takes the place of cuBLASLt in the plug-in of a test: a library with one algorithm
+   for products of float32, in plain loops, which does not include the step's program. It lets tests
+   try choices, scratch memory, and a program that follows a library's algorithm. */
 #include "ops/cuda/algorithms.h"
 #include "test/cuda/host_work.h"
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* ask.c -- connected parts are grown from each node with nodes that come later; parts that are
-   equal but for where they stand are generalized once. */
+/* ask.c -- grows connected parts from each node, by nodes that come later. Parts that are equal
+   except for where they stand are generalized only once. */
 #include "generator/discover/ask.h"
 #include "generator/discover/general.h"
 #include "generator/discover/weigh.h"
@@ -7,22 +7,22 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Limits of the parts that become questions; larger parts, and more of them, are not asked
-   about. */
+/* Limits of the parts that become questions. Larger parts, and parts beyond these numbers, are not
+   asked about. */
 enum {
     PART_MOST = 8,      /* operators on data */
     PART_CONSTANTS = 8, /* further operators, on constants alone */
     PART_OUTPUTS = 4,
     PARTS_FROM = 400, /* parts that have the same first node */
-    OPEN_MOST = 96    /* nodes that a part may grow by next */
+    OPEN_MOST = 96    /* candidates for the next node of a part */
 };
-/* What nodes lose by a profile is measured against the roofline of their own arithmetic. It says
-   nothing of a form that computes several of them with less arithmetic: for that, this share of
-   their estimated times is added. */
+/* The share of the estimated time that is added to the time a profile says several nodes lose. A
+   profile compares them with the roofline of their own arithmetic; this share stands for a form
+   that needs less arithmetic. */
 #define FORM_SHARE 0.1
-typedef struct Met { /* parts that are the same */
+typedef struct Met { /* parts that are equal */
     int64_t count;
-    double seconds, most; /* of all; of one */
+    double seconds, most; /* of all of them; of the most expensive one */
     Part part;
 } Met;
 typedef struct Asking {
@@ -34,12 +34,14 @@ typedef struct Asking {
     NodeList live;
     Uses uses;
     Constants constants;
-    int *place;   /* by value: its node's in live */
-    bool *may;    /* by place: it may be of a part */
-    double *cost; /* by place: seconds, or those that it loses */
-    double *form; /* by place: seconds that another form of it and its neighbours may save */
-    int n, from, parts;
-    int in[PART_MOST]; /* the part in hand: places */
+    int *place;   /* for each value, the index of its node in `live` */
+    bool *may;    /* by index in `live`: whether the node may belong to a part */
+    double *cost; /* by index in `live`: seconds that the node takes or, by a profile, loses */
+    double *form; /* by index in `live`: seconds that another form of the node and its neighbours
+                     may save */
+    int n, from,
+        parts; /* of the part in hand: size and first node; parts: met since that first node */
+    int in[PART_MOST]; /* the part in hand: indices in `live` */
     Intern *keys;
     int nmet, met_room;
     Met *met;
@@ -53,7 +55,7 @@ static bool has(const Asking *x, int place) {
 
 /* ---- a part */
 
-/* Its nodes and what they have of constants: ascending. */
+/* The nodes of the part and the operators on constants that they use, in ascending order. */
 static int collect_nodes(Asking *x, NodeId node[]) {
     int n = 0;
     for (int k = 0; k < x->n; k++) node[n++] = x->live.v[x->in[k]];
@@ -78,6 +80,7 @@ static int collect_nodes(Asking *x, NodeId node[]) {
     return n;
 }
 
+/* The values of the part that are used outside it. Returns 0 if there are too many. */
 static int collect_outputs(Asking *x, Value out[]) {
     int n = 0;
     for (int k = 0; k < x->n; k++) {
@@ -93,7 +96,7 @@ static int collect_outputs(Asking *x, Value out[]) {
     return n;
 }
 
-/* No path leaves it and comes back. */
+/* Whether no path leaves the part and re-enters it. */
 static bool convex(Asking *x) {
     int last = 0;
     for (int k = 0; k < x->n; k++) last = x->in[k] > last ? x->in[k] : last;
@@ -112,9 +115,10 @@ static bool convex(Asking *x) {
     return good;
 }
 
-/* Equal for parts of equal signatures that are connected alike and have equal numbers. */
+/* The number of a part's class: parts are equal if their nodes have the same signatures, are
+   connected in the same way, and have the same constants where these are plain numbers. */
 static uint32_t key_of(Asking *x, int n, const NodeId node[], int nout, const Value out[]) {
-    enum { OUTER_MOST = 64 }; /* values from outside that are told apart */
+    enum { OUTER_MOST = 64 }; /* values from outside that are distinguished */
     Text t = text_new(x->w->scratch);
     Value outer[OUTER_MOST];
     int nouter = 0;
@@ -172,7 +176,7 @@ static void meet_part(Asking *x) {
 
 /* ---- growing */
 
-/* The places of the nodes next to this one, at most `room` of them. */
+/* The nodes adjacent to this one, as indices in `live`, at most `room` of them. */
 static int neighbours(Asking *x, int place, int out[], int room) {
     int n = 0;
     Node y = node_get(x->w, x->live.v[place]);
@@ -184,7 +188,8 @@ static int neighbours(Asking *x, int place, int out[], int room) {
     return n;
 }
 
-/* Each connected set once: what was passed over stays out (banned). */
+/* Grows the part in hand by each node of `open` in turn. A node that was tried is banned for the
+   parts after it, so each connected set is met once. */
 static void grow(Asking *x, const int open[], int nopen, const int banned[], int nbanned) {
     meet_part(x);
     if (x->n == x->most) return;

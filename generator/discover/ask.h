@@ -5,10 +5,11 @@
 #include "generator/discover/question.h"
 #include "graphs/graph.h"
 
-/* Every connected part of up to `most` operators that no path leaves and enters again; what depends
-   on constants alone does not count as one. `sizes` are the graph's at the place that asks. from:
-   the model's name. lost: by NodeId, the seconds that count (lost.h); NULL: estimates do. A part is
-   asked in several forms (Keep, general.h), the most general ones first. */
+/* Adds a question for every connected part of up to `most` operators that no path leaves and
+   re-enters. Operators on constants alone do not count. sizes: those of the graph at the place that
+   asks. from: the name of the model. lost: the seconds to count for each node, by NodeId (lost.h);
+   NULL: estimated times. A part is asked in several forms (Keep in general.h), the most general
+   ones first. */
 void questions_ask(Questions *, World *, const Graph *, Sizes sizes, int most, const char *from,
                    const double *lost);
 #endif

@@ -1,5 +1,5 @@
-/* discover.c -- answers to all questions: these are independent, so threads take them one by one,
-   and what each answers depends on it alone. */
+/* discover.c -- answers all questions. The questions are independent, so threads take them one by
+   one, and the answers to a question depend on that question alone. */
 #include "generator/discover/discover.h"
 #include "generator/discover/answer.h"
 #include "ops/base/process.h"
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Done { /* of a question */
+typedef struct Done { /* what is known of a question */
     bool asked, resumed, large;
-    char *rules; /* allocated by mem_realloc */
+    char *rules; /* the candidate rules; from mem_realloc */
     AnswerStats stats;
     int n;
     Error error;
@@ -22,7 +22,7 @@ typedef struct Discovery {
     Done *done;
     double start;
     atomic_int next, finished;
-    pthread_mutex_t lock; /* of progress */
+    pthread_mutex_t lock; /* for calls of `progress` */
 } Discovery;
 
 static char *kept_copy(const Text *t) {
@@ -41,7 +41,8 @@ static void print_answers(const Question *q, const Answers *all, Text *out) {
     }
 }
 
-/* ---- kept answers: DIR/ID, first line the options that they depend on and the figures */
+/* ---- kept answers: the file DIR/ID. Its first line has the options that the answers depend on,
+   its second line the counts */
 
 static const char *kept_path(const DiscoverOptions *o, Arena *a, const Question *q) {
     return arena_format(a, "%s/%s", o->folder, q->id);
@@ -89,7 +90,8 @@ static bool write_kept(const DiscoverOptions *o, Arena *a, const Question *q, co
 static bool of_another_shard(const Discovery *x, const Question *q) {
     return x->o->nshard > 1 && (q - x->q->v) % x->o->nshard != x->o->shard;
 }
-/* What was kept counts, however late it is and whoever answered it. */
+/* Answers one question. Kept answers are used even when the time is over, and whichever shard found
+   them. */
 static bool answer_one(const Discovery *x, Arena *a, const Question *q, Done *d) {
     const DiscoverOptions *o = x->o;
     const bool late = x->o->seconds > 0 && process_clock() - x->start >= x->o->seconds;

@@ -1,7 +1,10 @@
-/* general.c -- the part is built again over placeholders: every size of an input is a symbol, lists
-   that an operator lets be any are symbols too, and what shape() then needs is solved (lift.h). A
-   list that gives the sizes of a result keeps what it takes over from the input, so that a reshape
-   says which axes it splits. general_sizes.c has what the solution says of the sizes. */
+/* general.c -- generalizes a part of a model by building it again over placeholders.
+
+   Every size of an input is a symbol, and so are attribute lists where the operator accepts
+   symbols. The needs that shape() then states are solved for these symbols (lift.h). A list that
+   gives the sizes of a result shares the sizes that it takes over from the input, so that a reshape
+   says which axes it splits. general_sizes.c draws the consequences of the solution for the
+   sizes. */
 #include "generator/discover/general_inner.h"
 #include "generator/discover/part_text.h"
 #include "graphs/constants.h"
@@ -11,8 +14,7 @@
 
 /* ---- sizes */
 
-/* The size of an earlier constant of as many axes that is the same on this one; 0: there is
-   none. */
+/* The size of an earlier constant with as many axes that is n on this axis; 0 if there is none. */
 static Poly tied_dim(const General *g, int rank, int axis, int64_t n) {
     int64_t m;
     for (int k = 0; k < g->nin && axis > 0 && g->keep >= KEEP_TIES; k++) {
@@ -37,7 +39,7 @@ static bool input_dim(General *g, Value v, int axis, Poly *out) {
 
 /* ---- numbers */
 
-/* v = p/q for a small p and q. */
+/* Finds small p and q with v = p/q. */
 static bool small_ratio(double v, int64_t *p, int64_t *q) {
     for (*q = 1; *q <= DENOMINATOR; ++*q)
         for (int side = 0; side < 2; side++) {
@@ -49,8 +51,9 @@ static bool small_ratio(double v, int64_t *p, int64_t *q) {
     return false;
 }
 
-/* A float that is a small ratio, a truth value, or the integer 0 of 8 bits. Other zero points
-   differ from place to place; each would make a question of its own. */
+/* Whether an element becomes a number in the rule: a float that is a small ratio, a truth value, or
+   the integer 0 of 8 bits. Other zero points differ from place to place, so each would make a
+   question of its own. */
 static bool number_of(DType t, const void *bytes, int64_t *p, int64_t *q) {
     const char class = dtype_class(t);
     if (class == 'F') return small_ratio(element_real(t, bytes, 0), p, q);
@@ -59,7 +62,7 @@ static bool number_of(DType t, const void *bytes, int64_t *p, int64_t *q) {
     return class == 'B' || *p == 0;
 }
 
-/* A constant whose elements are all one such number, as `fill`; 0: it is none. */
+/* A `fill` for a constant whose elements are all the same such number; 0 if it is none. */
 static Value fill_of(General *g, Value v) {
     Type t;
     const void *bytes;
@@ -106,8 +109,8 @@ static bool is_dim_of(const General *g, Value y, int nout, Poly p) {
     return false;
 }
 
-/* Entries of a list of the result's sizes that the input has at the same place, from the front or
-   from the end, are the input's. */
+/* Where a list gives the sizes of the result, entries that equal the input's size at the same
+   position, counted from the front or from the end, become that size. */
 static void tie_entries(const General *g, const Node *n, Value arg, PolyList number, Poly *entry) {
     const Type *old = value_type(g->w, n->in[0]), *now = value_type(g->w, arg);
     int64_t size, mine;
@@ -126,7 +129,7 @@ static void tie_entries(const General *g, const Node *n, Value arg, PolyList num
     }
 }
 
-/* List k of the attributes as symbols where the operator accepts them. */
+/* Turns list k of the attributes into symbols if the operator accepts them. */
 static void free_list(General *g, const Node *n, const Value in[], Attr attr[], int k) {
     const PolyList number = attr[k].ints;
     for (int j = 0; j < g->nlist; j++) {
@@ -162,14 +165,14 @@ static void free_list(General *g, const Node *n, const Value in[], Attr attr[], 
     g->l->nattribute = attributes;
 }
 
-/* All entries are 1, the attribute's default. */
+/* Whether all entries are 1 and that is the attribute's default. */
 static bool all_one(const General *g, const AttrDef *def, PolyList list) {
     for (int k = 0; k < list.n; k++)
         if (!poly_is(g->w, list.v[k], 1)) return false;
     return def->init && !strcmp(def->init, "1");
 }
 
-/* The numbers that stand in attributes, at the place. */
+/* Sets the attributes of a node to their numbers at the place. */
 static bool attributes_of(General *g, const Node *n, Attr attr[]) {
     int64_t v;
     sig_attr(g->w, n->sig, attr);
@@ -207,7 +210,7 @@ static bool build_node(General *g, NodeId id) {
     return y != 0;
 }
 
-/* The part at these choices, in the arena. */
+/* Builds the part with the current choices, in the arena. */
 static bool build_part(General *g, Graph *y) {
     Lift *l = g->l;
     Poly eq[LIFT_EQUATIONS];
@@ -238,7 +241,7 @@ static bool build_part(General *g, Graph *y) {
     return !overflow_end(g->w, overflow) && good;
 }
 
-/* Each size of 1 becomes a symbol unless the part then is another one. */
+/* Makes each size of 1 a symbol unless the part cannot be built then. */
 static void free_ones(General *g, WorldMark mark) {
     Graph y;
     int n = g->nones < ONES ? g->nones : ONES;

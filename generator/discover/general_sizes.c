@@ -1,6 +1,6 @@
 /* general_sizes.c -- the sizes of a part that is built over placeholders: new symbols with their
-   values at the place, and what the solution of the needs says of them, which must be true
-   there. */
+   values at the place, and what solving the needs says about them. What it says must be true at the
+   place. */
 #include "generator/discover/general_inner.h"
 #include "graphs/needs.h"
 
@@ -64,7 +64,8 @@ bool general_holds(General *g, const Graph *y) {
     return true;
 }
 
-/* A size of the data that this one of the result grows with, one by one; 0: there is none. */
+/* Finds a size of the data that the given size of the result equals but for *rest, which does not
+   contain it. Returns 0 if there is none. */
 static Symbol grows_with(General *g, const Graph *y, Poly size, Poly *rest) {
     for (int k = 0; k < y->nin; k++) {
         const Type *t = value_type(g->w, y->in[k]);

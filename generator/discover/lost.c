@@ -1,4 +1,5 @@
-/* lost.c -- a profile by nodes of the file, as seconds that the graph's nodes lose. */
+/* lost.c -- converts a profile, which is by nodes of the file, into seconds that the nodes of the
+   graph lose. */
 #include "generator/discover/lost.h"
 #include "generator/discover/weigh.h"
 
@@ -31,7 +32,7 @@ static double lost_of(World *w, NodeId node, Sizes sizes, const NodeTimes *p, do
 double *nodes_lost(World *w, Arena *a, const Model *m, Sizes sizes, const NodeTimes *p) {
     const NodeList live = graph_live(w, a, model_graph(m));
     double *lost = lost_new(a, live);
-    double *estimate = ARENA_NEW(a, double, p->n); /* by node of the file, as seconds */
+    double *estimate = ARENA_NEW(a, double, p->n); /* estimated seconds of each node of the file */
     for (int pass = 0; pass < 2; pass++)
         for (int k = 0; k < live.n; k++) {
             const int at = model_node_index(m, live.v[k]);
@@ -41,7 +42,7 @@ double *nodes_lost(World *w, Arena *a, const Model *m, Sizes sizes, const NodeTi
                 estimate[at] += own;
                 continue;
             }
-            /* what the profile does not name was made one with a neighbour */
+            /* a node without a time in the profile was fused with a neighbour */
             const double took = p->seconds[at] > 0 ? p->seconds[at] * own / estimate[at] : own;
             lost[live.v[k]] = lost_of(w, live.v[k], sizes, p, took);
         }

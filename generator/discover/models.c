@@ -1,7 +1,7 @@
-/* models.c -- the questions of models: of the graph of each, with what it calls in place of the
-   calls, and of the bodies of its control flow at any depth. A body is asked as a model of its own
-   (graphs/onnx/bodies.c), whose inputs are what it reads of the graph around it, at the sizes that
-   they have there. */
+/* models.c -- the questions of models: those of a model's graph, with functions and known branches
+   inlined, and those of the bodies of its control flow at any depth. A body is asked about as a
+   model of its own (graphs/onnx/bodies.c). What it reads from the graph around it is an input, with
+   the sizes that it has there. */
 #include "generator/discover/ask.h"
 #include "generator/discover/discover.h"
 #include "generator/discover/lost.h"
@@ -16,10 +16,10 @@ static bool ends_with(const char *text, const char *end) {
     return n >= m && !strcmp(text + n - m, end);
 }
 
-/* Which options about sizes some model has a use for. */
+/* Which of the options about sizes apply to some model. */
 typedef struct SizesUsed {
     bool *shape, *dim;
-    char names[200]; /* of the sizes that models leave open */
+    char names[200]; /* names of the sizes that models leave open */
 } SizesUsed;
 
 static bool note_sizes(const DiscoverOptions *o, World *w, const Model *m, SizesUsed *used,
@@ -53,23 +53,25 @@ static bool sizes_used(const DiscoverOptions *o, const SizesUsed *used, Error *e
     return true;
 }
 
-typedef struct Asked { /* a model that is asked, and in turn each of its bodies */
+typedef struct Asked { /* a model, and in turn each of its bodies */
     const DiscoverOptions *o;
     Questions *q;
     const char *path, *from;
-    NodeTimes profile; /* of the whole model; without speeds: there is none */
+    NodeTimes profile; /* of the whole model; its speeds are 0 if there is none */
 } Asked;
 typedef struct AskedBody {
     const char *name;
     Pieces file;
     SizeOptions sizes;
-    double seconds; /* of its node by the profile; 0: not known */
-    double scale;   /* of estimates: set where estimates of a body are first known; 0: not yet */
+    double seconds; /* seconds of the node that has the body, by the profile; 0: not known */
+    double scale;   /* measured seconds per estimated second; set by the outermost body that has an
+                       estimate; 0: not yet */
 } AskedBody;
-/* An open model, with calls and Ifs that take a known branch replaced by what they do. */
+/* An open model in which function calls, and Ifs whose branch is known, are replaced by what they
+   compute. */
 typedef struct OpenModel {
     World *w;
-    Arena *bytes; /* the file, where it is not as it was read */
+    Arena *bytes; /* the bytes of the file where they were changed */
     Model *m;
     Sizes sizes;
 } OpenModel;
@@ -93,10 +95,11 @@ static bool open_once(const Asked *x, const SizeOptions *sizes, const Pieces *fi
     return (out->m = model_open_with(out->w, x->path, &open, e)) != NULL;
 }
 
-/* file NULL: the model at the path. Nodes of a profile are those of the file as it is. */
+/* Opens a body (file) or the model at the path (file NULL). With as_it_is nothing is inlined, since
+   the nodes of a profile are those of the file. */
 static bool open_model(const Asked *x, const SizeOptions *sizes, const Pieces *file, bool as_it_is,
                        OpenModel *out, Error *e) {
-    enum { FOLD_BYTES = 64 }; /* conditions are short */
+    enum { FOLD_BYTES = 64 }; /* enough for the conditions of Ifs */
     *out = (OpenModel){.bytes = arena_new(arena_escape(x->q->arena), 0)};
     if (!open_once(x, sizes, file, out, e)) return false;
     while (!as_it_is) {
@@ -121,7 +124,8 @@ static void leave(const Asked *x, const char *body, const char *why) {
     if (x->o->left) x->o->left(x->o->user, x->path, body, why);
 }
 
-/* A body that cannot be a model, as some type around it is not known, is not asked. */
+/* Asks about all bodies of a model. A body that cannot be a model of its own, because some type
+   around it is not known, is skipped. */
 static bool ask_bodies(const Asked *x, const OpenModel *outer, const AskedBody *from, Error *e) {
     Arena *a = outer->bytes;
     World *w = outer->w;
@@ -148,8 +152,9 @@ static bool ask_bodies(const Asked *x, const OpenModel *outer, const AskedBody *
     return true;
 }
 
-/* The time of its node is shared by its nodes as their estimates are, as if it always took this
-   branch; a loop's nodes count with all iterations. */
+/* Asks about one body. The measured time of its node is distributed over the body's nodes in
+   proportion to their estimates, as if this branch was always taken; the nodes of a loop stand for
+   all iterations. */
 static bool ask_body(const Asked *x, AskedBody *b, Error *e) {
     OpenModel in;
     double *lost = NULL;
@@ -195,7 +200,8 @@ static bool ask_model(const DiscoverOptions *o, const char *path, Questions *q, 
     return good;
 }
 
-/* By its name, or by its first word: --list writes to files of any name. */
+/* Whether a file holds questions, by its name or its first word: --list writes to files of any
+   name. */
 static bool holds_questions(const char *path) {
     char start[] = "question ", found[sizeof start] = "";
     if (ends_with(path, ".questions")) return true;

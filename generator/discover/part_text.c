@@ -1,12 +1,13 @@
-/* part_text.c -- a generalized part as text that does not depend on where it was found: its inputs
-   in the order in which a walk from the outputs meets them, its sizes named by letters in the order
-   in which they occur. */
+/* part_text.c -- prints a generalized part as text that does not depend on where it was found.
+   Inputs have the order in which a walk from the outputs meets them, and sizes are named by letters
+   in order of occurrence. */
 #include "generator/discover/part_text.h"
 #include "generator/lift_inner.h"
 #include "graphs/graph_text.h"
 #include "graphs/rewrite.h"
 
-/* Nodes in post-order: a part has at most 16 of them and few inputs (ask.c, general.c). */
+/* The nodes of a part in post-order. A part has at most 16 nodes and few inputs (ask.c, general.c),
+   so it fits. */
 typedef struct PostOrder {
     World *w;
     int n;
@@ -27,9 +28,9 @@ typedef struct LetterNaming {
     World *w;
     Arena *a;
     int n;
-    Symbol from[LIFT_SYMBOLS]; /* the part's sizes .. */
-    Poly to[LIFT_SYMBOLS];     /* .. and their letters */
-    Text *at;                  /* "a=3 b=4": their values */
+    Symbol from[LIFT_SYMBOLS]; /* the sizes of the part */
+    Poly to[LIFT_SYMBOLS];     /* the letters for them */
+    Text *at;                  /* receives their values as "a=3 b=4" */
     Sizes values;
 } LetterNaming;
 static void name_sizes(LetterNaming *x, Poly p) {

@@ -1,4 +1,4 @@
-/* question.c -- questions as text, and equal ones as one. */
+/* question.c -- questions as text; equal questions are merged. */
 #include "generator/discover/question.h"
 #include "ops/base/intern.h"
 #include <math.h>
@@ -15,7 +15,7 @@ static bool named_in(const char *list, const char *name) {
     return false;
 }
 
-/* The names of `more` that `list` lacks are added. */
+/* Appends to `list` the names of `more` that it lacks. */
 static const char *names_joined(Arena *a, const char *list, const char *more) {
     while (*more) {
         size_t n = strcspn(more, ",");
@@ -68,7 +68,7 @@ static int slower_first(const void *x, const void *y) {
 }
 void questions_sort(Questions *q) {
     qsort(q->v, (size_t)q->n, sizeof *q->v, slower_first);
-    q->ids = intern_new(q->arena); /* numbers follow the order */
+    q->ids = intern_new(q->arena); /* numbers of questions follow the new order */
     for (int k = 0; k < q->n; k++) intern_put(q->ids, q->v[k].graph, strlen(q->v[k].graph));
 }
 
@@ -81,7 +81,7 @@ void question_print(const Question *q, Text *out) {
 
 typedef struct Lines {
     const char *path, *at;
-    int line; /* of `at`, from 1 */
+    int line; /* line number of `at`, from 1 */
     Arena *arena;
     Error *error;
 } Lines;

@@ -1,10 +1,11 @@
-/* weigh.c -- a call, the bytes that are moved, the arithmetic. A broadcast is part of the operators
-   that read it, and a reshape moves nothing. */
+/* weigh.c -- the cost model: a fixed time for each call, a time for each byte read or written, and
+   a time for each operation. A broadcast costs nothing, as it is part of the operators that read
+   it, and a reshape costs only a part of a call. */
 #include "generator/discover/weigh.h"
 #include "graphs/rewrite.h"
 
-static const double call = 2e-6, byte = 1e-10, arithmetic = 1 / 4e10,
-                    function = 20; /* operations of a root, an exponential, .. */
+/* Seconds of a call, for a byte, and of an operation; operations of a root, exponential, .. */
+static const double call = 2e-6, byte = 1e-10, arithmetic = 1 / 4e10, function = 20;
 
 int64_t type_elements(World *w, const Type *t, Sizes sizes) {
     int64_t n = 1, d;
@@ -16,12 +17,13 @@ int64_t type_elements(World *w, const Type *t, Sizes sizes) {
     return n;
 }
 
-/* One operation of a processor, which the definition's operations count. */
+/* Whether a function takes one instruction of a processor; the operations of the definition include
+   it already. */
 static bool is_short(Function f) {
     return f == FN_ABS || f == FN_SIGN || f == FN_DELTA || f == FN_FLOOR || f == FN_CEIL ||
            f == FN_ROUND;
 }
-/* Functions and powers in the definition, each counted where it stands. */
+/* The functions in a definition, counted at each occurrence; a power counts as four. */
 static int calls_in(World *w, Ex e) {
     ExNode x;
     int n = 0;
@@ -37,7 +39,7 @@ static bool listed(NodeList list, NodeId id) {
     return false;
 }
 
-/* A composite's operations are those of its expansion. */
+/* The operations of a node; those of a composite are the operations of its expansion. */
 static double operations(World *w, NodeId id, Sizes sizes) {
     Node n = node_get(w, id);
     if (!n.op->expand) {
@@ -63,7 +65,7 @@ static double operations(World *w, NodeId id, Sizes sizes) {
     return total;
 }
 
-/* That it reads and writes; < 0: some size has no value. */
+/* The bytes that a node reads and writes; < 0 if some size has no value. */
 static double bytes_of(World *w, const Node *n, Sizes sizes) {
     double bytes = 0;
     for (int k = 0; k < n->nin + n->nout; k++) {

@@ -1,6 +1,6 @@
-/* answer.c -- the search for answers to one question: a bank of terms that begins with the
-   question's own nodes and grows, depth by depth, by all operators that fit; at each depth what it
-   holds is compared with the goals, joined with itself, and completed by constants. */
+/* answer.c -- searches for answers to one question. A bank of terms begins with the question's own
+   nodes and grows, depth by depth, by all operators that fit. At each depth its terms are compared
+   with the goals, joined with each other, and completed by unknown constants. */
 #include "generator/discover/answer.h"
 #include "generator/discover/answer_inner.h"
 #include "graphs/world.h"
@@ -8,6 +8,8 @@
 
 enum { CONSTANTS_USED = 40, TERMS_MOST = 30000 };
 
+/* Applies operators with one input to the term. first: those of the question and views; otherwise
+   the others. */
 static void grow_one(Search *s, Found t, bool first) {
     TypeId type = value_type_id(s->w, t.v);
     const Moves *m = moves_of(s, 1, &type);
@@ -19,7 +21,8 @@ static void grow_one(Search *s, Found t, bool first) {
     }
 }
 
-/* What the question's nodes with more inputs make of this term in place of one. */
+/* Applies the question's nodes with three or more inputs to the term in place of each of their
+   inputs on data. */
 static void grow_like(Search *s, Found t) {
     for (int k = 0; k < s->live.n && s->left > 0; k++) {
         Node n = node_get(s->w, s->live.v[k]);
@@ -55,7 +58,8 @@ static void grow_two(Search *s, Found a, Found b, bool first) {
     }
 }
 
-/* All terms of the depth: those of the question's operators and of views before those of others. */
+/* Grows the bank by the terms of one depth. Operators of the question and views come before the
+   others. */
 static void grow(Search *s, int depth) {
     for (int first = 1; first >= 0; first--)
         for (int k = 0; k < s->bank.nterm && s->bank.nterm < TERMS_MOST && s->left > 0; k++) {
@@ -88,7 +92,7 @@ static void search_run(Search *s) {
     }
 }
 
-/* *blocks: the result has an axis that can be divided into blocks. */
+/* Searches once. *blocks: the result has an axis that can be divided into blocks. */
 static bool answer_once(Arena *keep, const Question *q, const AnswerOptions *o, Answers *answers,
                         AnswerStats *stats, bool *blocks, Error *e) {
     World *w = graph_world_new(arena_escape(keep), o->memory / 2);
@@ -128,7 +132,8 @@ bool question_answer(Arena *keep, const Question *q, const AnswerOptions *o, Ans
     bool blocks;
     if (!answer_once(keep, q, o, answers, stats, &blocks, e)) return false;
     if (answers->n || !blocks || stats->untrue == untrue) return true;
-    /* What is equal at the small sizes alone shows that they tell too little of a window. */
+    /* Equations that are untrue at other sizes show that the small sizes tell too little about a
+       window, so they are drawn again. */
     other.seed++;
     return answer_once(keep, q, &other, answers, stats, &blocks, e);
 }

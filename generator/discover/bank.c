@@ -1,13 +1,13 @@
-/* bank.c -- values of graphs over the question's inputs, at one set of small sizes; terms by the
-   key of their values, each in its cheapest spelling. */
+/* bank.c -- values of graphs over the question's inputs, at one set of small sizes, and the bank:
+   terms by the key of their values, each in its cheapest form. */
 #include "generator/discover/answer_inner.h"
 #include "generator/discover/weigh.h"
 #include "generator/values.h"
 #include "ops/base/random.h"
 #include <string.h>
 
-#define COST_NONE 1e9    /* seconds: of what cannot be estimated, so that it is no answer */
-#define COST_LEAST 1e-12 /* seconds: of what is free, as 0 stands for a cost not known yet */
+#define COST_NONE 1e9    /* seconds assumed where no estimate is possible, too many for an answer */
+#define COST_LEAST 1e-12 /* seconds of what is free, since 0 stands for a cost not known yet */
 
 /* ---- values */
 
@@ -31,7 +31,7 @@ Program *program_of_sig(Search *s, Sig sig, int port) {
     return s->values.program[at] == &none ? NULL : s->values.program[at];
 }
 
-/* The same at all points. */
+/* Makes the values equal at all points. */
 static void flatten(Lanes *x, int n) {
     for (int k = 0; k < n; k++)
         for (int l = 1; l < LANES; l++)
@@ -147,7 +147,7 @@ static double node_cost(Search *s, NodeId id) {
     return s->values.cost[id];
 }
 
-/* Nodes, each once; what needs this many is not an answer worth having. */
+/* A set of nodes. A value that needs this many is not worth having as an answer. */
 typedef struct NodeSet {
     int n;
     NodeId v[64];

@@ -1,16 +1,18 @@
-/* blocks.c -- the result by blocks of 2 to 4 places along some axes: what has one place there for
-   each block, and its places side by side on an axis of channels, gives the result by three views.
-   An axis of channels is one whose size is that of a constant's axis: only there a layer can make
-   more of them. Any number of axes may have blocks; where it is all of an image's, the views may be
-   one operator, which goals.c finds as well. */
+/* blocks.c -- goals in which the result is divided into blocks of 2 to 4 positions along some axes.
+
+   Such a goal has one position for each block, and the positions in a block side by side on an axis
+   of channels; three views turn it into the result. An axis of channels is one whose size is that
+   of a constant's axis, because only there can a layer produce more of them. Any number of axes may
+   be divided. Where they are all axes of an image, a single operator may replace the three views;
+   goals.c finds that as well. */
 #include "generator/discover/answer_inner.h"
 
-typedef struct Blocks { /* of the result's type */
+typedef struct Blocks { /* a way to divide the result into blocks */
     Search *s;
-    Type of;
-    int channels;
-    int size[RANK_MAX];   /* of a block along an axis; 1: it is not divided */
-    Poly count[RANK_MAX]; /* of blocks along an axis that is */
+    Type of;              /* the type of the result */
+    int channels;         /* the axis of channels */
+    int size[RANK_MAX];   /* length of a block along each axis; 1: the axis is not divided */
+    Poly count[RANK_MAX]; /* number of blocks along an axis that is divided */
 } Blocks;
 
 static TypeId type_like(const Blocks *b, int n, const Poly dim[]) {
@@ -20,7 +22,8 @@ static TypeId type_like(const Blocks *b, int n, const Poly dim[]) {
     return type_intern(b->s->w, &t);
 }
 
-/* The goal before this view; -1: the view does not fit, or there are too many goals. */
+/* Adds the goal from which this view gives goal `at`. Returns its number, or -1 if the view does
+   not fit or there are too many goals. */
 static int put_before(Search *s, int at, const Op *op, const Poly list[], int n, TypeId in,
                       bool between) {
     if (at < 0) return -1;
@@ -40,12 +43,12 @@ static int put_before(Search *s, int at, const Op *op, const Poly list[], int n,
                               .between = between});
 }
 
-/* From the result back: its axes taken apart, the places of blocks in front of the channels, joined
-   with them. */
+/* Goes back from the result: a reshape splits its axes, a transpose moves the positions of blocks
+   in front of the channels, and a reshape joins them with the channels. */
 static void put_blocks(const Blocks *b, int at) {
     Search *s = b->s;
     Poly apart[RANK_MAX], moved[RANK_MAX], joined[RANK_MAX], perm[RANK_MAX], *to = moved;
-    int n = 0, of_axis[RANK_MAX], of_block[RANK_MAX]; /* places in `moved` */
+    int n = 0, of_axis[RANK_MAX], of_block[RANK_MAX]; /* positions in `moved` */
     for (int d = 0; d < b->of.dim.n; d++) {
         for (int j = 0; j < b->of.dim.n && d == b->channels; j++)
             if (b->size[j] > 1) of_block[j] = (int)(to - moved), *to++ = poly_int(s->w, b->size[j]);
@@ -67,6 +70,7 @@ static void put_blocks(const Blocks *b, int at) {
     put_before(s, at, &op_reshape, moved, n, type_like(b, b->of.dim.n, joined), false);
 }
 
+/* Whether an axis of some constant has this size, other than 1. */
 static bool constant_has(Search *s, Poly size) {
     for (int k = 0; k < s->g.nin; k++) {
         const Dims t = value_type(s->w, s->g.in[k])->dim;
@@ -76,8 +80,8 @@ static bool constant_has(Search *s, Poly size) {
     return false;
 }
 
-/* Each axis that can be divided, undivided and by each size of a block; then each axis of
-   channels. */
+/* Tries each axis undivided and, where possible, divided into blocks of each length, and then each
+   axis of channels. */
 static void put_all(Blocks *b, int axis, int divided) {
     Search *s = b->s;
     if (b->of.dim.n + divided > RANK_MAX) return;

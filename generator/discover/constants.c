@@ -1,6 +1,6 @@
-/* constants.c -- terms over the question's constants, which cost nothing: views of them, what
-   operators of the question make of them, and what operators make of two that are linear in one or
-   in both together. */
+/* constants.c -- terms over the question's constants, which cost nothing: views of constants,
+   operators of the question applied to them, and operators on two constants that are linear in one
+   of them or in both together. */
 #include "generator/discover/answer_inner.h"
 #include <string.h>
 
@@ -30,8 +30,8 @@ static void grow_two(Search *s, Found a, Found b) {
     }
 }
 
-/* What any operator that is linear in both makes of two constants of the question: products of
-   matrices, and of kernels. */
+/* Applies any operator that is linear in each of two inputs to two constants of the question:
+   products of matrices, and of kernels. */
 static void put_products(Search *s, int given) {
     for (int k = 0; k < given; k++)
         for (int j = 0; j < given; j++) {
@@ -44,7 +44,7 @@ static void put_products(Search *s, int given) {
         }
 }
 
-/* Numbers that stand in the question, and 0 and 1. */
+/* Enters the numbers in the question's attributes, and 0 and 1. */
 static void put_numbers(Search *s) {
     Attr attr[ATTRS_MAX];
     const char *why;
@@ -65,8 +65,8 @@ static void put_numbers(Search *s) {
     }
 }
 
-/* ---- the question's nodes on numbers: what is affine in the data has its shift at 0, and its
-   scale at 1 less that */
+/* ---- the question's nodes applied to numbers: a part that is affine in the data has its shift at
+   0, and its scale is its value at 1 less that */
 
 static Value number_of_type(Search *s, const Type *t, int64_t number) {
     const AttrDef *defs = op_fill.attrs;
@@ -78,7 +78,7 @@ static Value number_of_type(Search *s, const Type *t, int64_t number) {
     return node_make(s->w, &op_fill, attr, 0, NULL, 1, &why);
 }
 
-/* The question's one result is 0 where the data is. */
+/* Whether the question has one result, which is 0 if the data is 0. */
 static bool is_proportional(Search *s, Value x, const Type *t) {
     const Value zero = number_of_type(s, t, 0);
     Error ignored = {0};
@@ -93,7 +93,7 @@ static bool is_proportional(Search *s, Value x, const Type *t) {
     return v != NULL;
 }
 
-/* Every node of g that types where x is this number. */
+/* Enters the nodes of g with x replaced by a tensor of one number, as far as they type. */
 static void put_probe(Search *s, const Graph *g, Value x, const Type *t, int64_t number) {
     ValueMap map = value_map_new(s->w, s->a);
     NodeList live = graph_live(s->w, s->a, g);
@@ -115,7 +115,8 @@ static void put_probe(Search *s, const Graph *g, Value x, const Type *t, int64_t
     }
 }
 
-/* The question with sizes of 1 on all axes of x but one, where no constant has them. */
+/* The question with the axes of x other than `axis` at size 1, as far as no constant has these
+   sizes. */
 static bool resized(Search *s, Value x, int axis, Graph *g) {
     const Type *t = value_type(s->w, x);
     Symbol from[RANK_MAX];
@@ -163,7 +164,7 @@ static void put_probes(Search *s) {
     }
 }
 
-/* Of each two that come before `to`, one of them from `from` on, the other before `other`. */
+/* Combines constants in pairs: one of numbers `from` up to `to`, the other below `other`. */
 static void grow_pairs(Search *s, int from, int to, int other) {
     for (int k = from; k < to && s->left > 0; k++)
         for (int j = 0; j < other && j <= k && s->left > 0; j++) {
@@ -176,7 +177,7 @@ static void grow_views(Search *s, int from, int to) {
     for (int k = from; k < to && s->left > 0; k++) grow_one(s, s->bank.constant[k]);
 }
 
-/* Each of four stages has a part of the room and of the evaluations. */
+/* Begins stage n of four, each of which has its share of the room and of the evaluations. */
 static void stage(Search *s, int n) {
     s->left = EVALUATIONS;
     s->bank.constants_most = SEARCH_CONSTANTS / 4 * n;
@@ -202,7 +203,7 @@ void constants_grow(Search *s) {
     grow_pairs(s, one, s->bank.nconstant, given);
 }
 
-/* An unknown joined with a known constant. */
+/* Explains c as a known constant joined with a further one. */
 static Value with_one(Search *s, TypeId type, const Lanes *c, int n, int depth);
 
 static Value look_up(Search *s, TypeId type, const Lanes *c, int n, int depth) {

@@ -1,12 +1,14 @@
-/* exchanged.c -- the question's operators in another order, as first terms: one on what stands
-   before an operator that works element by element, in place of its result; with two inputs of one
-   type exchanged; and, where a view follows, on views of its inputs. So what has more inputs than
-   growing tries (a choice, a quantization with its scale and zero point) moves through views, and
-   out of what joins several. Whether a term is worth anything, its values say. */
+/* exchanged.c -- the question's operators in another order, as first terms of the bank.
+
+   An operator is applied to the input of an element-wise operator in place of its result; with two
+   inputs of one type exchanged; and, if a view follows, to views of its inputs. In this way
+   operators with more inputs than growing tries (a choice, a quantization with its scale and zero
+   point) move through views and out of operators that join several values. Whether such a term is
+   useful is decided by its values. */
 #include "generator/discover/answer_inner.h"
 #include <string.h>
 
-enum { INPUTS = PROGRAM_INPUTS, CHOSEN = 4 /* inputs, at most, that are chosen one by one */ };
+enum { INPUTS = PROGRAM_INPUTS, CHOSEN = 4 /* most inputs that are chosen one by one */ };
 
 static bool is_data(Search *s, const Node *n) {
     return !input_name(s->w, n->out) && !value_is_constant(s, n->out) && n->nout == 1 &&
@@ -22,14 +24,14 @@ static void put(Search *s, const Op *op, const Attr attr[], int nin, const Value
     bool fresh;
     const Value v = node_make(s->w, op, attr, nin, in, 1, &why);
     for (int k = 0; k < s->g.nout; k++)
-        if (s->g.out[k] == v) return; /* what is asked about is no term */
+        if (s->g.out[k] == v) return; /* the result itself is no term */
     if (v && sig_fits(s, node_get(s->w, value_node(s->w, v)).sig)) term_put(s, v, 0, 0, &fresh);
 }
 
 /* ---- inputs in another order, and what they are made of */
 
-/* What a value is made of element by element, apart from constants: not(x) of x, a dequantized x;
-   a view's input. 0: it is not. */
+/* The value from which v is computed element by element with constants (x for not(x) or for a
+   dequantized x), or the input of a view. Returns 0 if there is none. */
 static Value made_of(Search *s, Value v) {
     const Node n = node_get(s->w, value_node(s->w, v));
     if (!is_data(s, &n) || !n.nin || !n.in[0]) return 0;
@@ -67,8 +69,9 @@ static void put_before(Search *s, const Node *n) {
     }
 }
 
-/* ---- what all inputs have last, once on the result */
+/* ---- the last operator of all inputs, applied once to the result */
 
+/* Whether two nodes have the same operator and attributes, and the same inputs but the first. */
 static bool does_the_same(Search *s, const Node *a, const Node *b) {
     Attr x[ATTRS_MAX], y[ATTRS_MAX];
     bool same = a->op == b->op && a->nin == b->nin;
@@ -81,7 +84,8 @@ static bool does_the_same(Search *s, const Node *a, const Node *b) {
     return same;
 }
 
-/* The node on what the makers of its inputs work on, and then they. */
+/* If all inputs are made by the same operator, applies the node to the inputs of these, and then
+   the operator. */
 static void put_joined(Search *s, const Node *n) {
     Attr attr[ATTRS_MAX], own[ATTRS_MAX];
     Value in[INPUTS] = {0}, outer[INPUTS] = {0};
@@ -104,7 +108,8 @@ static void put_joined(Search *s, const Node *n) {
 
 /* ---- views moved to the front */
 
-/* Inputs of the node's sizes through the view; others stay, for instance a scale. */
+/* Applies the node to views of its inputs that have the sizes of its result; others stay, for
+   instance a scale. */
 static bool put_viewed(Search *s, const Node *n, const Node *view, const Attr attr[]) {
     Attr own[ATTRS_MAX];
     Value in[INPUTS] = {0};
@@ -121,7 +126,7 @@ static bool put_viewed(Search *s, const Node *n, const Node *view, const Attr at
     return any;
 }
 
-/* The same with each axis that the operator may be told, where it works along one. */
+/* Applies the node behind the view, also with each other axis that it may work along. */
 static void put_behind(Search *s, const Node *n, const Node *view) {
     Attr attr[ATTRS_MAX], other[ATTRS_MAX];
     sig_attr(s->w, n->sig, attr);

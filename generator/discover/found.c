@@ -1,5 +1,5 @@
-/* found.c -- what equals the question's result becomes an answer if it is worth it: its price, what
-   is known already, what smaller questions say, and other sizes decide. */
+/* found.c -- decides which values that equal the question's result become answers. The price, the
+   answers known already, smaller questions, and a trial at other sizes decide. */
 #include "generator/discover/answer_inner.h"
 #include "rules/export.h"
 #include <math.h>
@@ -9,15 +9,17 @@ enum {
     TRY_SAMPLES = 16, /* sets of sizes at which an answer is compared with the question */
     MODEL_OPSET = 21
 };
-/* An answer must cost at most this share of what the question, or the last answer, costs: less than
-   3 % does not count as a gain anywhere (RUN_GAIN in search/run.h). */
+/* An answer must cost at most this share of the cost of the question or of the last answer: a
+   difference of less than 3 % counts as a gain nowhere (RUN_GAIN in search/run.h). */
 #define GAIN 0.97
-/* What is written out may cost this many times what the question does: one operator that a target
-   is slow at is worth a measurement, and the estimate knows no target. */
+/* A definition written out may be estimated to cost this many times as much as the question: an
+   operator that a target is slow at is worth a measurement, and the estimate does not know the
+   target. */
 #define WRITTEN_WORSE 20
-#define LEAST_COST 1e-9 /* seconds: of what is free, for the ratio of an answer */
+#define LEAST_COST 1e-9 /* seconds assumed for a free answer, so that it has a ratio */
 
-/* The values of the results; false: they cannot be made. */
+/* Computes the question's results from the value of a goal. Returns false if that is not
+   possible. */
 static bool results_of(Search *s, const Goal *g, Value v, Value out[]) {
     for (; g->parent >= 0; g = &s->goals.v[g->parent])
         if (!(v = sig_node(s, g->sig, &v))) return false;
@@ -34,7 +36,8 @@ static bool results_of(Search *s, const Goal *g, Value v, Value out[]) {
     return true;
 }
 
-/* The same question and answer with composites written out: what is tried has definitions. */
+/* Tries the question against the answer at other sizes, with composites expanded, since only
+   operators with a definition can be run there. */
 static LiftResult try_expanded(Search *s, const Graph *g) {
     Graph y;
     ValueMap map;
@@ -44,7 +47,8 @@ static LiftResult try_expanded(Search *s, const Graph *g) {
     return lift_try(s->l, &y, TRY_SAMPLES);
 }
 
-/* Makes room: the oldest goes, since later ones cost less. false: all stay. */
+/* Makes room by dropping the oldest answer, since later ones cost less. Returns false if all
+   stay. */
 static bool leave_out(Answers *all) {
     int k = 0;
     while (k < all->n && all->v[k].stays) k++;
@@ -54,8 +58,8 @@ static bool leave_out(Answers *all) {
     return true;
 }
 
-/* One side as a model in the folder, with the sizes of the place that asked. false: it cannot be
-   written. */
+/* Writes one side to the folder as a model with the sizes of the place that asked. Returns false if
+   that is not possible. */
 static bool write_side(Search *s, const Graph *y, const char *path) {
     const char *why = NULL;
     Error ignored = {0};
@@ -63,7 +67,8 @@ static bool write_side(Search *s, const Graph *y, const char *path) {
     return export_graph(s->w, s->l->arena, y, file, &why, &ignored);
 }
 
-/* The question as ID.onnx, the answer as ID-N.onnx; NULL: they cannot be written. */
+/* Writes the question as ID.onnx and the answer as ID-N.onnx. Returns the latter name, or NULL if
+   they cannot be written. */
 static const char *write_models(Search *s, const Graph *both) {
     Poly to[LIFT_SYMBOLS];
     Graph y;
@@ -102,8 +107,8 @@ static void keep_answer(Search *s, const Graph *g, double cost, const char *how,
                                 write_models(s, g)};
 }
 
-/* A node of the same operator on the same types: a step along an axis of one place makes no other
-   one of it. */
+/* Whether a node of `live` has the same operator with the same types. Other attributes do not
+   matter: a stride along an axis of size 1 makes no difference, for example. */
 static bool has_alike(Search *s, NodeList live, Sig sig) {
     const SigInfo *a = sig_info(s->w, sig);
     for (int k = 0; k < live.n; k++) {
@@ -115,7 +120,7 @@ static bool has_alike(Search *s, NodeList live, Sig sig) {
     return false;
 }
 
-/* It does all that these nodes do, and more. */
+/* Whether `live` does everything that the nodes `of` do on data. */
 static bool includes(Search *s, NodeList live, NodeList of) {
     for (int k = 0; k < of.n; k++) {
         const Node n = node_get(s->w, of.v[k]);
@@ -125,7 +130,7 @@ static bool includes(Search *s, NodeList live, NodeList of) {
     return true;
 }
 
-/* It costs no less than the question, or an answer that is known, and only adds to it. */
+/* Whether the result only adds to the question or to an answer known already, at no lower cost. */
 static bool adds_only(Search *s, const Value out[], double cost) {
     const Graph y = {s->g.nin, s->g.nout, s->g.in, out};
     const NodeList live = graph_live(s->w, s->a, &y);
@@ -156,7 +161,7 @@ static bool same_value(Search *s, Value a, Value b) {
            value_key(type, x, count_of(s, type)) == value_key(type, y, count_of(s, type));
 }
 
-/* The answer ends with the operator that the question ends with, on what the question gives it. */
+/* Whether the answer ends with the same operator as the question, on the same values. */
 static bool ends_alike(Search *s, const Value out[]) {
     if (s->g.nout != 1 || input_name(s->w, out[0]) || input_name(s->w, s->g.out[0])) return false;
     const Node a = node_get(s->w, value_node(s->w, out[0])),
@@ -209,7 +214,7 @@ void question_met(Search *s, const Value results[], const char *how, int depth) 
     s->stats->equations++;
     if (cost > s->price * WRITTEN_WORSE) return;
     for (int k = 0; k < s->kept.n; k++)
-        if (s->kept.cost[k] == cost) return; /* most likely the same one */
+        if (s->kept.cost[k] == cost) return; /* most likely it is the same answer */
     const ArenaMark mark = arena_mark(s->l->arena);
     const Graph both = {s->g.nin, 2 * s->g.nout, s->g.in, out};
     if (try_expanded(s, &both) == LIFT_TRUE) {

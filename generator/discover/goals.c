@@ -1,9 +1,9 @@
-/* goals.c -- what is to be reached: the question's result, and what gives it through one or two
-   views; what counts as a landmark. */
+/* goals.c -- the values that the search wants: the question's result, and values that give it
+   through one or two views; the landmarks; and terms that meet a goal. */
 #include "generator/discover/answer_inner.h"
 #include <string.h>
 
-enum { GOAL_DEPTH = 2 }; /* views between a goal and the question's result, at most */
+enum { GOAL_DEPTH = 2 }; /* most views between a goal and the question's result */
 
 /* ---- goals */
 
@@ -54,7 +54,7 @@ static void put_goals_before(Search *s, int at) {
     }
 }
 
-/* All results side by side. */
+/* Makes a goal of the results joined along an axis. */
 static void put_joined(Search *s, int axis) {
     Attr attr = {.ints = {1, (Poly[]){poly_int(s->w, axis)}}};
     const char *why;
@@ -68,6 +68,7 @@ static void put_joined(Search *s, int axis) {
                            .axis = axis});
 }
 
+/* Marks the results of views of a term as landmarks, and adds their types. */
 static void put_views(Search *s, Found t) {
     TypeId type = value_type_id(s->w, t.v);
     const Moves *m = moves_of(s, 1, &type);
@@ -91,7 +92,8 @@ static bool has_views(Search *s) {
     return false;
 }
 
-/* A question of one operator on data and constants may be answered by any other. */
+/* Whether the question has one operator, on data and constants. Any other operator may answer
+   it. */
 static bool has_one_operator(Search *s) {
     int n = 0, constants = 0;
     for (int k = 0; k < s->live.n; k++) {
@@ -119,8 +121,8 @@ static bool same_sizes(Search *s, TypeId a, TypeId b) {
     return x.n == y.n;
 }
 
-/* The types that views which lose nothing give the result, but for the order of its axes: from them
-   a view leads back. */
+/* Adds the types that the result's type becomes through views that lose nothing, unless they only
+   reorder the axes: a view leads back from them. */
 static void put_types_behind(Search *s, TypeId type) {
     const Moves *m = moves_of(s, 1, &type);
     for (int k = 0; k < m->first; k++) {
@@ -132,8 +134,8 @@ static void put_types_behind(Search *s, TypeId type) {
     }
 }
 
-/* What a view of the question, made of other sizes on the axes that it leaves, would make the
-   result of. */
+/* Adds the types from which a view like one of the question's would make the result, with other
+   sizes on the axes that it leaves alone. */
 static void put_types_before(Search *s, TypeId goal) {
     for (int k = 0; k < s->live.n; k++) {
         const Node n = node_get(s->w, s->live.v[k]);
@@ -176,7 +178,8 @@ void goals_open(Search *s) {
 
 /* ---- meeting */
 
-/* What is missing for the goal to be a joined with it. false: not known. */
+/* Computes the value that joined with a gives the goal. Returns false if some element is not
+   known. */
 static bool missing(const Goal *g, const Lanes *a, Joining by, Lanes *y) {
     for (int k = 0; k < g->n; k++)
         for (int l = 0; l < LANES; l++) {
@@ -194,6 +197,7 @@ static Value joined(Search *s, Value a, Value b, Joining by) {
     return node_make(s->w, op, NULL, 2, in, 1, &why);
 }
 
+/* Looks for a term that joined with t gives the goal. */
 static void meet(Search *s, const Goal *g, const Found *t, int depth) {
     Lanes *y = arena_alloc_raw(s->l->arena, (size_t)g->n * sizeof *y);
     const Lanes *x = value_at(s, t->v);

@@ -1,32 +1,36 @@
-/* holes.c -- goal = f(a, ?), perhaps + f(b, ?), perhaps + ?, for an f that is linear in the unknown
-   constant: which f fit, and with which types of unknowns. linear.c solves for the unknowns; the
-   solution must be a term over the question's constants. */
+/* holes.c -- answers with unknown constants: goal = f(a, ?), perhaps + f(b, ?), perhaps + ?, for an
+   f that is linear in the unknown. This file finds which f fit and which types the unknowns have.
+   linear.c solves for the unknowns, and each solution must be a term over the question's
+   constants. */
 #include "generator/discover/linear.h"
 
-/* Beyond these limits an answer may be missed. */
+/* Limits. What exceeds them is not tried, so an answer may be missed. */
 enum {
-    LAYERS = 64,                /* of one term and goal */
-    HOLE_RANK = 5,              /* axes of an unknown */
-    PAIRS = 12,                 /* of terms, for one goal and term */
-    SPREADS = 2 * RANK_MAX + 2, /* at most, by spreads_of */
+    LAYERS = 64,                /* layers for one term and goal */
+    HOLE_RANK = 5,              /* most axes of an unknown */
+    PAIRS = 12,                 /* pairs of terms for one goal */
+    SPREADS = 2 * RANK_MAX + 2, /* most results of spreads_of */
     UNKNOWN_SYMBOLS =
-        10000 /* symbols of unknowns are numbered from here, apart from the question's */
+        10000 /* symbols of unknowns are numbered from here, apart from those of the question */
 };
-typedef struct Layer { /* an operator on a, all whose other inputs are unknown */
+typedef struct Layer { /* an operator on a term, whose other inputs are unknown constants */
     Sig sig;
-    int data;      /* which input a is */
-    TypeId spread; /* the one unknown is broadcast to its type from this one; 0: it is not */
+    int data;      /* which input the term is */
+    TypeId spread; /* the unknown has this type and is broadcast to the type of the input; 0: it is
+                      not broadcast */
 } Layer;
 typedef struct Layers {
     int n;
     Layer v[LAYERS];
 } Layers;
-typedef struct Spread { /* a constant that is added to a value of some type */
-    TypeId type, to;    /* to: what it is broadcast to; 0: it is not */
+typedef struct Spread { /* a constant that is added to a value */
+    TypeId type, to;    /* to: the type that it is broadcast to; 0: it is not broadcast */
 } Spread;
 
 /* ---- layers: the types of unknowns */
 
+/* What is looked for: an operator that makes the type `goal` of the type `a`, and of an unknown
+   with `rank` axes as its input `at`. */
 typedef struct Fit {
     Search *s;
     Layers *out;
@@ -46,8 +50,9 @@ static bool mentions_any(const Search *s, Poly p, int n, const Poly symbol[]) {
     return any;
 }
 
-/* The sizes dim[] of an unknown, symbols u[] at first, as the operator's needs and the goal's type
-   determine them. Returns a bit for each that stays open; -1: the operator cannot give the goal. */
+/* Determines the sizes dim[] of an unknown, which are the symbols u[] at first, from the operator's
+   needs and the goal's type. Returns a bit for each size that stays open, or -1 if the operator
+   cannot give the goal. */
 static int solve_dims(Fit *f, const SigInfo *i, int rank, const Poly u[], Poly dim[]) {
     Search *s = f->s;
     Poly eq[LIFT_EQUATIONS];
@@ -57,7 +62,7 @@ static int solve_dims(Fit *f, const SigInfo *i, int rank, const Poly u[], Poly d
     for (int k = 0; k < i->nneed && n < LIFT_EQUATIONS / 2; k++)
         if (i->need[k].eq) eq[n++] = i->need[k].p;
     for (int d = 0; d < y->dim.n; d++) eq[n++] = poly_sub(s->w, y->dim.v[d], goal->dim.v[d]);
-    /* Only the unknown's sizes are solved for. */
+    /* Only the equations about the unknown's sizes are solved. */
     int about_u = 0;
     for (int k = 0; k < n; k++)
         if (mentions_any(s, eq[k], rank, u)) eq[about_u++] = eq[k];
@@ -85,8 +90,9 @@ static bool put_signature(Fit *f, const Op *op, const Attr attr[], int data, int
     return true;
 }
 
-/* Also with the unknown broadcast from one axis, and with a further unknown that the operator
-   takes, of one axis. */
+/* Adds a layer with the unknown of this type. Also adds it with the unknown broadcast along all
+   axes but the first, and with a further unknown of one axis if the operator takes a third
+   input. */
 static void put_layer(Fit *f, const SigInfo *i, TypeId hole) {
     Search *s = f->s;
     Attr attr[ATTRS_MAX];
@@ -110,7 +116,8 @@ static void put_layer(Fit *f, const SigInfo *i, TypeId hole) {
     }
 }
 
-/* The question's nodes with more inputs, on this type in place of one. */
+/* Adds the question's nodes with three or more inputs, with a value of this type in place of each
+   of them. */
 static void put_own(Fit *f) {
     Search *s = f->s;
     Attr attr[ATTRS_MAX];
@@ -127,8 +134,8 @@ static void put_own(Fit *f) {
     }
 }
 
-/* Open sizes take those of the question's constants, and 1; with a block of places, a window is
-   longer by one place less than the block has. */
+/* Tries for each open size 1 and the sizes of the question's constants on that axis. Where blocks
+   are tried, a window may also be longer, by up to one position less than a block has. */
 static void put_open(Fit *f, const SigInfo *i, int rank, Poly dim[], int open) {
     Search *s = f->s;
     DType dtype = type_get(s->w, f->goal)->dtype;
@@ -144,7 +151,8 @@ static void put_open(Fit *f, const SigInfo *i, int rank, Poly dim[], int open) {
         const Type *t = value_type(s->w, s->g.in[k]);
         if (!value_is_constant(s, s->g.in[k]) || t->dim.n != rank || poly_is(s->w, t->dim.v[j], 1))
             continue;
-        for (int more = 0; more < SEARCH_BLOCK_MOST; more++) { /* a window that moves in a block */
+        for (int more = 0; more < SEARCH_BLOCK_MOST;
+             more++) { /* a window that moves within a block */
             if (more && !has_blocks(s, more + 1)) continue;
             dim[j] = poly_add(s->w, t->dim.v[j], poly_int(s->w, more));
             put_open(f, i, rank, dim, open & ~(1 << j));
@@ -223,7 +231,8 @@ static Value add_layer(Search *s, Sum *x, const Layer *y, Value a) {
     return sig_node(s, y->sig, in);
 }
 
-/* Constants that may be added to a value of the type: of its last axes, and of one axis. */
+/* Constants that may be added to a value of this type: tensors of its last axes, and of one
+   axis. */
 static int spreads_of(Search *s, TypeId type, Spread out[]) {
     const Type *t = type_get(s->w, type);
     int n = 0;
@@ -251,7 +260,8 @@ static bool add_spread(Search *s, Sum *x, const Spread *b) {
 
 /* ---- solving and explaining */
 
-/* The sum with its unknowns explained; 0: one is not a known constant. */
+/* The sum with its unknowns replaced by terms over constants. Returns 0 if one of them is no such
+   term. */
 static Value explained(Search *s, const Sum *x, const uint32_t *solution, const int first[]) {
     Value known[HOLES];
     for (int k = 0; k < x->nhole; k++) {
@@ -270,7 +280,7 @@ static Value explained(Search *s, const Sum *x, const uint32_t *solution, const 
                : 0;
 }
 
-/* The price of the goal's value if the sum is it: constants cost nothing. */
+/* Whether the sum costs too much; constants cost nothing. */
 static bool too_expensive(Search *s, const Sum *x) { return graph_cost(s, 1, &x->v) >= s->best; }
 
 static bool try_sum(Search *s, const Sum *x, const Goal *g, int depth) {
@@ -284,7 +294,7 @@ static bool try_sum(Search *s, const Sum *x, const Goal *g, int depth) {
     return solution != NULL;
 }
 
-/* Nothing can be missing that is added: sum and goal are 0 where the data is. */
+/* Whether adding a constant cannot help, since both the sum and the goal are 0 if the data is 0. */
 static bool has_no_shift(Search *s, const Sum *x) {
     if (!s->proportional || x->shifted) return false;
     for (int k = 0; k < x->nleaf; k++)
@@ -292,7 +302,7 @@ static bool has_no_shift(Search *s, const Sum *x) {
     return true;
 }
 
-/* The sum alone, then with each constant that may be added. */
+/* Tries the sum alone, then with each constant that may be added. */
 static bool try_with_constants(Search *s, const Sum *x, const Goal *g, int depth) {
     Spread b[SPREADS];
     if (too_expensive(s, x)) return false;
@@ -310,7 +320,7 @@ static void try_terms(Search *s, const Goal *g, const Layers *layers, const Foun
     for (int k = 0; k < layers->n; k++) {
         Sum x = {0};
         x.v = add_layer(s, &x, &layers->v[k], t->v);
-        /* An operator with two unknowns adds one of them itself. */
+        /* an operator with two unknowns adds one of them itself */
         if (x.v && x.nhole > 1) try_sum(s, &x, g, depth);
         else if (x.v) try_with_constants(s, &x, g, depth);
     }

@@ -1,20 +1,21 @@
-/* linear.c -- the unknown constants of a sum that is linear in them. The coefficients come from the
-   sum itself, evaluated with unit constants, LANES of them at a time, at each point of the data;
-   one elimination modulo p solves for them. More equations than unknowns agree only if the sum can
-   equal the goal for all data. */
+/* linear.c -- solves for the unknown constants of a sum that is linear in them.
+
+   The coefficients are found by evaluating the sum with unit constants, LANES of them at a time, at
+   each point of the data. Gaussian elimination modulo p then solves for the unknowns. There are
+   more equations than unknowns, so they agree only if the sum can equal the goal for all data. */
 #include "generator/discover/linear.h"
 #include <string.h>
 
-enum { SPARE = 6 /* equations more than unknowns, at least */ };
+enum { SPARE = 6 /* least number of equations beyond the number of unknowns */ };
 
 typedef struct System {
     Search *s;
     Arena *a;
     const Sum *x;
-    int n, rows; /* unknowns, equations */
+    int n, rows; /* numbers of unknowns and equations */
     int first[HOLES + 1];
-    uint32_t *m;    /* rows of n + 1 numbers: coefficients, goal */
-    int *component; /* by unknown: one of the same component */
+    uint32_t *m;    /* rows of n coefficients and the goal */
+    int *component; /* union-find: unknowns that occur in a common equation have one root */
     uint32_t *solution;
 } System;
 
@@ -22,7 +23,7 @@ static uint32_t *row_of(const System *y, int row) {
     return y->m + (size_t)row * (size_t)(y->n + 1);
 }
 
-/* The value v where each leaf[k] has the given values. */
+/* Evaluates v with the given values for leaf[]. */
 static const Lanes *run_over(System *y, Value v, int n, const Value leaf[],
                              const Lanes *const value[]) {
     Search *s = y->s;
@@ -46,7 +47,7 @@ static int component_of(System *y, int k) {
     return k;
 }
 
-/* The coefficients of LANES unknowns from `at` on, at point `lane` of the data. */
+/* Sets the coefficients of LANES unknowns from `at` on, for point `lane` of the data. */
 static bool put_columns(System *y, const Goal *g, const Lanes *const data[], int at, int lane) {
     const Sum *x = y->x;
     Value leaf[HOLES + 2];
@@ -71,6 +72,7 @@ static bool put_columns(System *y, const Goal *g, const Lanes *const data[], int
     return out != NULL;
 }
 
+/* Sets the equations for point `lane` of the data. Returns false if a value is not known there. */
 static bool put_rows(System *y, const Goal *g, int lane) {
     const Lanes *data[2] = {0};
     for (int k = 0; k < y->x->nleaf; k++) {
@@ -99,8 +101,9 @@ static void reduce_row(uint32_t *row, const uint32_t *by, int pivot, int n) {
     for (int k = pivot; k <= n && f; k++) row[k] = (uint32_t)((row[k] + f * by[k]) % p);
 }
 
-/* The first unknown of the row that no row of the basis has as its pivot, after the row was reduced
-   by those that do; -1: there is none, or the row is of another component. */
+/* Reduces the row by the rows of the basis until its first unknown is the pivot of none of them,
+   and returns that unknown. Returns -1 if none is left, or if the row belongs to another
+   component. */
 static int reduced_pivot(System *y, int component, uint32_t *row, uint32_t *const basis[]) {
     for (int k = 0; k < y->n; k++) {
         if (!row[k]) continue;
@@ -111,7 +114,8 @@ static int reduced_pivot(System *y, int component, uint32_t *row, uint32_t *cons
     return -1;
 }
 
-/* Gaussian elimination of the rows of one component; false: no solution, or several. */
+/* Gaussian elimination of the rows of one component. Returns false if an unknown is not
+   determined. */
 static bool eliminate(System *y, int component) {
     uint32_t **basis = ARENA_NEW(y->a, uint32_t *, y->n);
     for (int r = 0; r < y->rows; r++) {
@@ -134,7 +138,7 @@ static bool eliminate(System *y, int component) {
     return true;
 }
 
-/* Rows without unknowns left must say 0 = 0. */
+/* Whether every row without unknowns says 0 = 0. */
 static bool consistent(const System *y) {
     for (int r = 0; r < y->rows; r++) {
         const uint32_t *row = row_of(y, r);

@@ -1,26 +1,29 @@
-/* moves.c -- which operators of the table accept arguments of given types, with which attributes:
-   those that the question's nodes of this operator have, and combinations of defaults, axes,
-   permutations, the sizes of types that occur, and differences of sizes. shape() says which of them
-   make sense. What an operator is (a view, linear) is found by evaluating its definition. */
+/* moves.c -- finds which operators of the table accept arguments of given types, and with which
+   attributes.
+
+   Tried are the attributes of the question's nodes of the same operator, and combinations of
+   defaults, axes, permutations, the sizes of types that occur, and differences of sizes. shape()
+   decides which of them make sense. Whether an operator is a view, and where it is linear, is found
+   by evaluating its definition. */
 #include "generator/discover/answer_inner.h"
 #include "generator/values.h"
 #include "ops/base/random.h"
 #include <string.h>
 
-/* So many signatures cost as much as an evaluation. */
+/* Trying this many signatures counts as one evaluation. */
 enum { TYPED_STEP = 16 };
 enum {
-    CHOICES = 96, /* of one attribute */
-    TUPLES = 400, /* combinations of them, for one operator on given types */
-    PERMUTED = 4, /* axes, at most, where all permutations are tried */
-    WORDS = 4,    /* of an attribute that is a word: the first ones */
-    FEW = 4       /* nodes of a question that any operator may answer */
+    CHOICES = 96, /* values of one attribute */
+    TUPLES = 400, /* combinations of values, for one operator on given types */
+    PERMUTED = 4, /* greatest rank for which all permutations are tried */
+    WORDS = 4,    /* how many values of an attribute that is a word are tried */
+    FEW = 4       /* greatest number of nodes of a question that any operator may answer */
 };
 typedef struct Choices {
     int n;
     Attr v[CHOICES];
 } Choices;
-typedef struct Tuples { /* of one operator on arguments of given types */
+typedef struct Tuples { /* the signatures of one operator on arguments of given types */
     Search *s;
     const Op *op;
     int nin, tried;
@@ -69,7 +72,8 @@ static void choose_permutations(Search *s, Choices *c, int rank, int n, int p[])
     }
 }
 
-/* The sizes of the types that occur; what one of them lacks of x on one axis. */
+/* Tries the sizes of each type that occurs (choose_sizes), and the difference between x and a type
+   that differs from it on one axis only (choose_offsets). */
 static void choose_sizes(Search *s, Choices *c) {
     for (int k = 0; k < s->types.n; k++) {
         const Type *t = type_get(s->w, s->types.v[k]);
@@ -122,7 +126,7 @@ static bool holds_at(Search *s, Lit need, Sizes sizes) {
 bool sig_fits(Search *s, Sig sig) {
     const SigInfo *i = sig_info(s->w, sig);
     if (i->why) return false;
-    for (int k = 0; k < i->nneed; k++) /* cheaper than to show it */
+    for (int k = 0; k < i->nneed; k++) /* evaluating is cheaper than proving */
         if (!holds_at(s, i->need[k], s->small) || !holds_at(s, i->need[k], s->real)) return false;
     for (int k = 0; k < i->nneed; k++)
         if (!facts_entail(s->facts, i->need[k])) return false;
@@ -137,15 +141,16 @@ static void try_tuple(Tuples *t, const Attr attr[]) {
     if (!sig_info(s->w, sig)->why) t->found(t->user, sig);
 }
 
-/* One list with its numbers times sizes of blocks, or not: the numeral `code`, a digit for each. */
+/* The list with each number multiplied by a size of a block, or by 1. The digits of `code` in base
+   nfactor select the factors. */
 static PolyList in_blocks(Search *s, PolyList old, int nfactor, const int factor[], int code) {
     Poly *v = ARENA_NEW(s->w->scratch, Poly, old.n);
     for (int j = 0; j < old.n; j++, code /= nfactor)
         v[j] = poly_scale(s->w, old.v[j], factor[code % nfactor]);
     return (PolyList){old.n, v};
 }
-/* The same with some numbers of one list that counts from 1 on (strides, dilations) times the size
-   of a block. */
+/* Tries the attributes with some numbers of one list multiplied by sizes of blocks, where the
+   list's default is 1 (strides, dilations). */
 static void try_blocks(Tuples *t, const Attr attr[]) {
     Attr other[ATTRS_MAX];
     int factor[SEARCH_BLOCK_MOST + 1] = {1}, nfactor = 1;
@@ -164,7 +169,7 @@ static void try_blocks(Tuples *t, const Attr attr[]) {
     }
 }
 
-/* The same with other sizes where the operator is told those of its result. */
+/* Tries the attributes with other sizes where the operator is told the sizes of its result. */
 static void try_sizes(Tuples *t, const Attr attr[]) {
     Search *s = t->s;
     Attr other[ATTRS_MAX];
@@ -236,7 +241,8 @@ static const Lanes *run_sig(Search *s, Sig sig, const Lanes *const in[]) {
     return x;
 }
 
-/* Every output element is one input element, whatever the data. */
+/* The input element that each output element equals; NULL if some output element equals none.
+   Random data make coincidences unlikely. */
 static const int *find_source(Search *s, Sig sig) {
     const SigInfo *i = sig_info(s->w, sig);
     const Lanes *x = drawn_at(s, i->in[0], 3), *y = x ? run_sig(s, sig, &x) : NULL;
@@ -252,7 +258,7 @@ static const int *find_source(Search *s, Sig sig) {
     return source;
 }
 
-/* r x + z, element by element. */
+/* r x + z for each element. */
 static const Lanes *mixed(Search *s, const Lanes *x, const Lanes *z, int n, uint32_t r) {
     Lanes *y = arena_alloc_raw(s->l->arena, (size_t)n * sizeof *y);
     for (int k = 0; k < n; k++)
@@ -268,7 +274,7 @@ static bool varies(int input, int which) {
     return which < LINEAR_ALL ? input == which : which - LINEAR_BUT != input;
 }
 
-/* f(r x + z) = r f(x) + f(z) in the inputs that vary. */
+/* Tests f(r x + z) = r f(x) + f(z) for the inputs that vary. */
 static bool is_linear(Search *s, Sig sig, int which) {
     enum { R = 3 };
     const SigInfo *i = sig_info(s->w, sig);
@@ -295,7 +301,8 @@ static bool is_linear(Search *s, Sig sig, int which) {
     return known > 0;
 }
 
-/* Elements of inputs alone, chosen by sizes and indices. */
+/* Whether an expression consists of elements of inputs only, chosen by conditions on sizes and
+   indices. */
 static bool selects(Search *s, Ex e) {
     ExNode x;
     ex_get(s->w, e, &x);
@@ -337,7 +344,7 @@ typedef struct Collect {
     Moves *m;
     int room;
 } Collect;
-/* Of an element type that the question has: from another one nothing leads back. */
+/* Whether a value of the question has this element type. Nothing leads back from another type. */
 static bool has_dtype(const Search *s, DType t) {
     for (int k = 0; k < s->live.n; k++) {
         const Node n = node_get(s->w, s->live.v[k]);
@@ -366,7 +373,7 @@ bool op_is_near(const Search *s, const Op *op) {
     return op_in_question(s, op) || op->flags & OP_BROADCASTS || s->live.n <= FEW;
 }
 
-/* May stand in an answer with so many inputs. */
+/* Whether the operator may occur in an answer with this many inputs. */
 static bool may_answer(const Search *s, const Op *op, int nin, bool far) {
     bool variadic, many;
     int least = op_arity(op, &variadic), outputs = op_output_count(op, &many);
@@ -375,7 +382,7 @@ static bool may_answer(const Search *s, const Op *op, int nin, bool far) {
     return outputs == 1 && !many && (variadic ? nin == 2 : least == nin);
 }
 
-/* Those of the question and views first: they are tried before the others. */
+/* Puts operators of the question and views first, since they are tried before the others. */
 static void order_moves(Search *s, Moves *m) {
     Sig *v = ARENA_NEW(s->a, Sig, m->n);
     int n = 0;

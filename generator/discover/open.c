@@ -1,5 +1,5 @@
-/* open.c -- a question is opened for the search: its graph, small sizes that tell much about it,
-   random inputs, and its own nodes as the first terms. */
+/* open.c -- prepares a question for the search: reads its graph, chooses small sizes that tell much
+   about it, draws inputs, and enters its own nodes as the first terms. */
 #include "generator/discover/answer_inner.h"
 #include "generator/values.h"
 #include "graphs/graph_text.h"
@@ -9,9 +9,10 @@
 #include <string.h>
 
 enum {
-    TRIES = 3000,        /* draws of small sizes */
-    ELEMENTS_LEAST = 12, /* of all values together: fewer tell too little */
-    ELEMENTS_MOST = 1600 /* likewise: more take too long */
+    TRIES = 3000, /* most draws of small sizes */
+    ELEMENTS_LEAST =
+        12, /* least number of elements of all values together: fewer tell too little */
+    ELEMENTS_MOST = 1600 /* most elements of all values together: more take too long */
 };
 
 static bool needs_hold(Search *s, LitList needs, Sizes sizes) {
@@ -22,7 +23,8 @@ static bool needs_hold(Search *s, LitList needs, Sizes sizes) {
     return true;
 }
 
-/* Every value has elements, all together not too many, and none takes too much work. */
+/* Whether every value has elements, there are not too many altogether, and no node takes too much
+   work. */
 static bool sizes_fit(Search *s, int64_t *total) {
     *total = 0;
     for (int k = 0; k < s->live.n; k++) {
@@ -37,9 +39,9 @@ static bool sizes_fit(Search *s, int64_t *total) {
     return *total <= ELEMENTS_MOST;
 }
 
-/* Penalties of a draw, in the units of draw_score. */
+/* The following penalties of a draw are in the units of draw_score. */
 
-/* Many elements of constants: then there are as many unknowns to solve for. */
+/* Constants with many elements: they would mean as many unknowns to solve for. */
 static int64_t constants_penalty(Search *s) {
     enum { EASY = 40 };
     int64_t n = 0;
@@ -48,7 +50,7 @@ static int64_t constants_penalty(Search *s) {
     return n > EASY ? (n - EASY) / 4 : 0;
 }
 
-/* The question's own nodes take so much work that answers that do more would exceed the limit. */
+/* Nodes of the question that take much work: answers that do more would exceed the limit. */
 static int64_t work_penalty(Search *s) {
     const double easy = SEARCH_WORK / 8, each = SEARCH_WORK / 40;
     double work = 0;
@@ -60,7 +62,7 @@ static int64_t work_penalty(Search *s) {
     return work > easy ? (int64_t)((work - easy) / each) : 0;
 }
 
-/* Axes of data have size 1 in this draw but not where the question was asked. */
+/* Axes of data that have size 1 in this draw but not where the question was asked. */
 static int64_t degenerate_penalty(Search *s) {
     enum { EACH = 6 };
     int64_t n = 0, now, then;
@@ -73,8 +75,8 @@ static int64_t degenerate_penalty(Search *s) {
     return EACH * n;
 }
 
-/* Axes of data whose sizes are made of several and that come out short: hardly anything but padding
-   would be read. */
+/* Axes of data whose sizes are composed of several symbols and come out short: mostly padding would
+   be read. */
 static int64_t short_penalty(Search *s) {
     enum { LONG = 6 };
     int64_t n = 0, now;
@@ -87,18 +89,18 @@ static int64_t short_penalty(Search *s) {
     return n;
 }
 
-/* A draw for a symbol of this real size. Draws differ in the greatest size, so that some fit even
-   where many symbols multiply; 1 stays 1 in every other one. */
+/* Draws a size for a symbol. The greatest size differs between draws, so that some draws fit even
+   where many symbols are multiplied. A real size of 1 stays 1 in every other draw. */
 static int64_t draw_size(const Search *s, int try, int k, int64_t real) {
     static const int greatest[] = {5, 5, 3, 7};
-    enum { STREAM = 77 }; /* random numbers apart from those of the inputs */
+    enum { STREAM = 77 }; /* keeps these random numbers apart from those of the inputs */
     const uint64_t r = random_at(s->o->seed + STREAM, (uint64_t)try * LIFT_SYMBOLS + (uint64_t)k);
     if (real <= 0 || (real == 1 && try % 2)) return real;
     return 1 + (int64_t)(r >> 8) % greatest[try % 4];
 }
 
-/* Sizes that differ, as they differ where the question was asked, and are not 1, show most of what
-   an operator does. */
+/* Rates a draw. Sizes above 1 that differ from each other, in the same order as where the question
+   was asked, show most of what an operator does. */
 static int64_t draw_score(Search *s, int n, const Symbol symbol[], const int64_t real[],
                           int64_t total) {
     const int64_t *v = s->small.value;
@@ -115,8 +117,8 @@ static int64_t draw_score(Search *s, int n, const Symbol symbol[], const int64_t
            work_penalty(s);
 }
 
-/* Sets the small sizes to the best of many draws; once one fits, a sixth of the tries is enough.
-   False: none fits. */
+/* Sets the small sizes to the best of many draws; once a draw fits, a sixth of the tries is enough.
+   Returns false if none fits. */
 static bool draw_sizes(Search *s, int n, const Symbol symbol[], const int64_t real[],
                        LitList needs) {
     int64_t *v = (int64_t *)(uintptr_t)s->small.value, best[LIFT_SYMBOLS], best_score = INT64_MIN;
@@ -133,7 +135,7 @@ static bool draw_sizes(Search *s, int n, const Symbol symbol[], const int64_t re
     return best_score > INT64_MIN;
 }
 
-/* "a=1 b=64" */
+/* Parses text such as "a=1 b=64" into symbols and sizes and returns their number. */
 static int parse_at(Search *s, Symbol symbol[], int64_t real[]) {
     int n = 0, used = 0;
     char name[64];
@@ -159,7 +161,8 @@ void type_put(Search *s, TypeId t) {
     if (s->types.n < SEARCH_TYPES) s->types.v[s->types.n++] = t;
 }
 
-/* Sizes of 1 around a constant of few axes, as a broadcast wants them. */
+/* Adds the types of constants with one axis longer than 1: that axis alone, and followed by axes of
+   1 as a broadcast needs them. */
 static void put_padded_types(Search *s) {
     int most = 0;
     for (int k = 0; k < s->types.n; k++) {
@@ -180,7 +183,8 @@ static void put_padded_types(Search *s) {
     }
 }
 
-/* How many elements of the results are known at all points; -1: one result is known at none. */
+/* The number of elements of the results that are known at all points; -1 if some result has no
+   value. */
 static int known_elements(Search *s) {
     int n = 0;
     for (int k = 0; k < s->g.nout; k++) {
@@ -195,13 +199,14 @@ static int known_elements(Search *s) {
     return n;
 }
 
+/* Draws the inputs anew, with positive constants or constants of any sign. */
 static int drawn_again(Search *s, bool positive) {
     s->positive = positive;
     s->values.value_room = 0;
     return known_elements(s);
 }
 
-/* The question's graph, and the sizes at which it was asked and at which it is searched. */
+/* Reads the question's graph, and sets the sizes at which it was asked and those of the search. */
 static bool open_graph(Search *s, Error *e) {
     Symbol symbol[LIFT_SYMBOLS];
     int64_t real[LIFT_SYMBOLS];
@@ -229,7 +234,7 @@ static bool is_result(const Search *s, Value v) {
     return result;
 }
 
-/* The values of its nodes, but for the results, are the first terms. */
+/* Enters the values of the question's nodes, except the results, as the first terms. */
 static void put_own_terms(Search *s) {
     for (int k = 0; k < s->live.n; k++) {
         const Node node = node_get(s->w, s->live.v[k]);

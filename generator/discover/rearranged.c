@@ -1,26 +1,31 @@
-/* rearranged.c -- a solved constant whose elements are those of one of the question's constants,
-   and zeros: `select` (ops/select.c). Where its first axis is several joined (the blocks of a
-   convolution), they are taken apart first. The map is fitted at the small sizes; that it is right
-   at others is tried with the answer (goal_met), and in the end proved. */
+/* rearranged.c -- explains a solved constant as elements of one of the question's constants, with
+   zeros between them: the operator `select` (ops/select.c).
+
+   If the first axis of the constant is several joined ones (the blocks of a convolution), it is
+   split first. The map between indices is fitted at the small sizes. Whether it is right at other
+   sizes is tried together with the answer (goal_met) and, in the end, proved. */
 #include "generator/discover/answer_inner.h"
 #include <string.h>
 
 enum {
-    FREE_MOST = 4,
-    PARTS = 3, /* blocks that an axis is taken apart into, at most */
-    PARTINGS = SEARCH_BLOCK_MOST * SEARCH_BLOCK_MOST * SEARCH_BLOCK_MOST /* ways to do it */
+    FREE_MOST = 4, /* most columns of M that are found by trying */
+    PARTS = 3,     /* most blocks that an axis is split into */
+    PARTINGS = SEARCH_BLOCK_MOST * SEARCH_BLOCK_MOST * SEARCH_BLOCK_MOST /* ways to split it */
 };
-typedef struct Fitted { /* y's element at i is x's at M i + o, or 0 where that is outside */
-    int rank, from;     /* of y and x */
+typedef struct Fitted { /* the element of y at index i is that of x at index M i + o, or 0 if that
+                           is outside x */
+    int rank, from;     /* ranks of y and of x */
+    /* Sizes of y and of x. */
     int64_t dim[RANK_MAX], old[RANK_MAX];
-    int64_t matrix[RANK_MAX][RANK_MAX], offset[RANK_MAX]; /* by axis of x, of y */
-    bool known[RANK_MAX];                                 /* by axis of y: its column */
-    unsigned related[RANK_MAX];                           /* by axis of y: a set of axes of x */
-    const int *source;                                    /* by element of y: x's, -1: it is 0 */
+    int64_t matrix[RANK_MAX][RANK_MAX], offset[RANK_MAX]; /* by axis of x, and by axis of y */
+    bool known[RANK_MAX];       /* by axis of y: whether its column of M is known */
+    unsigned related[RANK_MAX]; /* by axis of y: a set of axes of x */
+    const int *source;          /* for each element of y: the element of x; -1: it is 0 */
     int n;
 } Fitted;
 
-/* Each element's place in x; NULL: one is neither there nor 0, or all are 0. */
+/* For each element, its position in x or -1 if it is 0. Returns NULL if some element is neither 0
+   nor in x, or if all are 0. */
 static const int *sources(Search *s, const Lanes *c, int n, const Lanes *x, int m) {
     int *at = ARENA_NEW(s->l->arena, int, n);
     bool any = false;
@@ -38,7 +43,8 @@ static void index_of(int64_t e, int rank, const int64_t dim[], int64_t i[]) {
     for (int k = rank - 1; k >= 0; k--) i[k] = e % dim[k], e /= dim[k];
 }
 
-/* An axis that is of one place at the small sizes moves the axis of x of the same size, if any. */
+/* An axis of y that has size 1 at the small sizes moves along the axis of x with the same symbolic
+   size, if there is one. */
 static void fit_single(Search *s, Fitted *f, const Dims *y, const Dims *x) {
     for (int axis = 0; axis < f->rank; axis++) {
         f->known[axis] = f->dim[axis] == 1;
@@ -50,7 +56,7 @@ static void fit_single(Search *s, Fitted *f, const Dims *y, const Dims *x) {
     }
 }
 
-/* The columns of M from neighbours along an axis that both are of x. */
+/* Fits columns of M from two adjacent elements along an axis that are both elements of x. */
 static void fit_columns(Fitted *f) {
     int64_t step = 1, u[RANK_MAX], v[RANK_MAX];
     for (int axis = f->rank - 1; axis >= 0; step *= f->dim[axis--]) {
@@ -94,7 +100,7 @@ static bool fits_everywhere(const Fitted *f) {
     return true;
 }
 
-/* Which axes of x the size of each axis of y is made of. */
+/* For each axis of y, finds the axes of x whose sizes occur in its size. */
 static void find_related(Search *s, Fitted *f, const Dims *y, const Dims *x) {
     for (int axis = 0; axis < f->rank; axis++)
         for (int k = 0; k < f->from; k++) {
@@ -103,8 +109,9 @@ static void find_related(Search *s, Fitted *f, const Dims *y, const Dims *x) {
         }
 }
 
-/* A column that no neighbours show moves one axis of x by one place, or none; strict: one whose
-   size is in that of y's axis, if there is such a one. */
+/* Tries the columns that no adjacent elements show: a step of one position forward or back along
+   one axis of x, or none. strict: only along axes of x whose size occurs in that of y's axis, if
+   there are any. */
 static bool fit_rest(Fitted *f, int axis, int free, bool strict) {
     while (axis < f->rank && f->known[axis]) axis++;
     if (axis == f->rank) return fit_offsets(f), fits_everywhere(f);
@@ -119,7 +126,7 @@ static bool fit_rest(Fitted *f, int axis, int free, bool strict) {
     return false;
 }
 
-/* A number that is an input's size, or one less than it, is taken for that. */
+/* Writes an offset that is a size of an input, or one less, as that size. */
 static Poly offset_of(Search *s, int64_t number) {
     int64_t size;
     for (int less = 0; less < 2 && number; less++)
@@ -155,8 +162,9 @@ static Value written(Search *s, const Fitted *f, Value x, const Dims *parts, con
     return node_make(s->w, &op_reshape, &shape, 1, &v, 1, &why);
 }
 
-/* y's axes, the first one as several: some of 2 to 4 places (`code`, a digit for each from the last
-   one on, 0: no more), in front of what remains or after it. false: it is not made of these. */
+/* The axes of y with the first one split: blocks of 2 to 4 positions, given by the digits of `code`
+   from the last one on up to a 0, in front of what remains or (last) after it. Returns false if the
+   axis cannot be split in this way. */
 static bool parts_of(Search *s, const Type *type, int code, bool last, Dims *parts) {
     Poly rest = type->dim.v[0], block[PARTS];
     int n = 0;

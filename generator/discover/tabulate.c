@@ -1,4 +1,5 @@
-/* tabulate.c -- arithmetic and functions, and what is shared between offsets of an axis. */
+/* tabulate.c -- writes definitions as graphs: arithmetic and functions, and expressions that are
+   shared between offsets of an axis. */
 #include "generator/discover/tabulate_inner.h"
 #include "graphs/needs.h"
 #include <string.h>
@@ -33,7 +34,7 @@ static const Op *function_op(uint32_t f) {
     return op_find(f == FN_RECIP ? "reciprocal" : names[f]);
 }
 
-/* ---- what reads */
+/* ---- the elements that an expression reads */
 
 static void collect(Tabulation *x, Ex e, Reads *r) {
     ExNode n;
@@ -58,8 +59,9 @@ const char *table_key(Tabulation *x, Ex e) {
 
 /* ---- offsets */
 
-/* Every element that depends on this axis is read at its index plus something: the first of these
-   as *offset, and how long the axis is for which everything can be computed once. */
+/* Whether every element that depends on this axis is read at its index plus an offset. *offset
+   becomes the first of these offsets, and *size the length of the axis for which the expression can
+   be computed once. */
 static bool offset_of(Tabulation *x, const Space *s, Ex e, int axis, Poly *offset, Poly *size) {
     Reads *r = ARENA_NEW(x->a, Reads, 1);
     bool any = false;
@@ -96,7 +98,8 @@ static bool may_share(const Tabulation *x, ExKind kind) {
     return x->share == SHARE_FUNCTIONS ? sums || kind == EX_FN : x->share == SHARE_SUMS && sums;
 }
 
-/* The offsets at which the expression occurs along this axis; NULL: it cannot be moved. */
+/* The offsets at which the expression occurs along this axis; *moved is the expression without its
+   offset. Returns NULL if it cannot be moved. */
 static Offsets *offsets_of(Tabulation *x, const Space *s, Ex e, int axis, Poly *offset, Poly *size,
                            Ex *moved) {
     if (!offset_of(x, s, e, axis, offset, size)) return NULL;
@@ -107,6 +110,7 @@ static Offsets *offsets_of(Tabulation *x, const Space *s, Ex e, int axis, Poly *
     return &x->offsets[id - 1];
 }
 
+/* Notes the offsets at which the expression and its parts occur. */
 static void note_offsets(Tabulation *x, const Space *s, Ex e) {
     ExNode n;
     ex_get(x->w, e, &n);
@@ -122,7 +126,8 @@ static void note_offsets(Tabulation *x, const Space *s, Ex e) {
         note_offsets(x, s, n.child[k]);
 }
 
-/* What occurs at several offsets is computed for all places of the axis, and is a part of that. */
+/* Computes an expression that occurs at several offsets for the whole axis, and takes the slice
+   that is needed here. */
 static Grid shared(Tabulation *x, const Space *s, Ex e) {
     World *w = x->w;
     for (int axis = 0; axis < s->n; axis++) {
@@ -153,13 +158,14 @@ static Grid shared(Tabulation *x, const Space *s, Ex e) {
 
 /* ---- kinds */
 
-/* a before b, so that nodes are numbered alike whatever compiles this. */
+/* Computes a before b, so that nodes have the same numbers whatever the compiler's order of
+   evaluation. */
 static Grid joined(Tabulation *x, const Space *s, const Op *op, Ex left, Ex right) {
     const Grid a = table_of(x, s, left), b = a.v ? table_of(x, s, right) : none;
     return table_join(x, s, op, a, b);
 }
 
-/* A power whose exponent is a few quarters: products of roots. */
+/* A power. If the exponent is a few quarters, it is a product of roots. */
 static Grid power(Tabulation *x, const Space *s, const ExNode *n) {
     ExNode by;
     ex_get(x->w, n->b, &by);
@@ -179,7 +185,7 @@ static Grid power(Tabulation *x, const Space *s, const ExNode *n) {
     return below ? apply(x, &op_reciprocal, y) : y;
 }
 
-/* a * 1/b as a quotient, unless b is a number. */
+/* A product. a * 1/b is a quotient unless b is a number. */
 static Grid product(Tabulation *x, const Space *s, const ExNode *n) {
     ExNode b, under;
     const Grid mean = table_mean(x, s, n);
@@ -232,7 +238,7 @@ Grid table_of(Tabulation *x, const Space *s, Ex e) {
     }
 }
 
-/* All axes, in the sizes of the result. */
+/* The table with all axes, in the type of the result. */
 static Value as_result(Tabulation *x, const Space *s, Grid t, Value out) {
     const Dims want = value_type(x->w, out)->dim;
     if (!t.v) return 0;
@@ -247,7 +253,8 @@ static Value as_result(Tabulation *x, const Space *s, Grid t, Value out) {
     return v && value_type_id(x->w, v) == value_type_id(x->w, out) ? v : 0;
 }
 
-/* Axes of one place are left out: their index is 0. */
+/* Sets the space of a definition's indices. Axes of size 1 are left out: their index is replaced by
+   0. */
 static Ex indices(Tabulation *x, Ex define, Value out, Space *s) {
     const Dims dim = value_type(x->w, out)->dim;
     Symbol from[RANK_MAX];
@@ -284,7 +291,8 @@ bool node_tabulate(World *w, Arena *a, const Graph *of, NodeId id, TabulateShare
             x.dtype = value_type(w, v)->dtype;
             good = define && dtype_class(x.dtype) == 'F';
             if (!good) break;
-            x.facts = graph_facts(w, a, of); /* what its indices mean differs by output */
+            /* The meaning of the indices differs between outputs. */
+            x.facts = graph_facts(w, a, of);
             define = indices(&x, define, v, &s);
             if (round == 0) note_offsets(&x, &s, define);
             else good = (out[k] = as_result(&x, &s, table_of(&x, &s, define), v)) != 0;

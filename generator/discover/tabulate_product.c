@@ -1,11 +1,11 @@
-/* tabulate_product.c -- a sum over whole axes: a reduction, or, where it is of a product of two
-   parts, a product of matrices. */
+/* tabulate_product.c -- sums over whole axes in definitions written as graphs: a reduction or, if a
+   product of two parts is summed, a product of matrices. */
 #include "generator/discover/tabulate_inner.h"
 #include <string.h>
 
 static const Grid none;
 enum { FACTORS = 8 };
-typedef struct Product { /* what a is joined with b over: axes of the space */
+typedef struct Product { /* the sum over some axes of the space (`sum`, as bits) of a times b */
     Tabulation *x;
     const Space *s;
     Grid a, b;
@@ -25,7 +25,7 @@ static void flatten(Tabulation *x, Ex e, Ex factor[], int *n) {
 
 static int count(unsigned axes) { return table_place(axes, 8 * (int)sizeof axes - 1); }
 
-/* The table's axes in this order: sets of them, one after the other. */
+/* Transposes the table so that its axes are those of set[0], then those of set[1], and so on. */
 static Value in_order(const Product *p, Grid t, int n, const unsigned set[]) {
     int order[TABLE_AXES], m = 0;
     for (int k = 0; k < n; k++)
@@ -34,7 +34,7 @@ static Value in_order(const Product *p, Grid t, int n, const unsigned set[]) {
     return table_transpose(p->x, t.v, m, order);
 }
 
-/* Each set of axes as one axis, but for those of `apart`, which stay. */
+/* Merges each set of axes into one axis, except the axes in `apart`. */
 static Value merged(const Product *p, Value v, int n, const unsigned set[], unsigned apart) {
     World *w = p->x->w;
     Poly size[2 * TABLE_AXES];
@@ -51,7 +51,7 @@ static Value merged(const Product *p, Value v, int n, const unsigned set[], unsi
     return v ? table_reshape(p->x, v, m, size) : 0;
 }
 
-/* The axes of the product, each by itself again, ascending. */
+/* Splits the axes of the product again and sorts them. */
 static Grid restored(const Product *p, Value v, int n, const unsigned set[]) {
     Poly size[TABLE_AXES];
     unsigned axes = 0;
@@ -71,8 +71,8 @@ static Value matmul(const Product *p, Value a, Value b) {
     return table_node(p->x, &op_matmul, NULL, 2, (Value[]){a, b});
 }
 
-/* b has only the axes of the sum and its own: it is not repeated. What a has before the axes of the
-   sum stands for batches, where there are axes after them. */
+/* A product in which b has only the axes of the sum and axes of its own, so that it is not
+   repeated. Axes of a before those of the sum are batches if a has axes after them. */
 static Grid shared_factor(const Product *p, unsigned own) {
     const unsigned rest = p->a.axes & ~p->sum;
     unsigned before = 0;
@@ -91,6 +91,7 @@ static Grid shared_factor(const Product *p, unsigned own) {
     return restored(p, a && b ? matmul(p, a, b) : 0, 2, out);
 }
 
+/* A product in which both factors have the batch axes. */
 static Grid batched(const Product *p, unsigned batch, unsigned own_a, unsigned own_b) {
     const unsigned rows[] = {batch, own_a, p->sum}, columns[] = {batch, p->sum, own_b},
                    out[] = {batch, own_a, own_b};
@@ -110,7 +111,8 @@ static Grid reduced(Tabulation *x, const Space *s, Grid t, unsigned sum, const O
     return (Grid){table_node(x, reduce, attr, 1, &t.v), t.axes & ~sum};
 }
 
-/* The factors in two parts, each of which depends on all that is summed over. */
+/* Splits the factors into two parts that both depend on all axes of the sum, and factors that
+   depend on none. */
 static Grid of_product(Tabulation *x, const Space *s, int n, const Ex factor[], unsigned sum) {
     Grid a = none, b = none, other = none;
     for (int k = 0; k < n; k++) {
@@ -132,7 +134,8 @@ static Grid of_product(Tabulation *x, const Space *s, int n, const Ex factor[], 
     return other.v && y.v ? table_join(x, s, &op_mul, y, other) : y;
 }
 
-/* The axis after which the element that is read at this index first has it; -1: none. */
+/* The last axis of the space that occurs before `index` in the first element read at it, so that
+   the new axis goes behind it; -1 if there is none. */
 static int axis_before(Tabulation *x, const Space *s, Ex body, Symbol index) {
     Reads *r = ARENA_NEW(x->a, Reads, 1);
     table_reads(x, body, r);

@@ -1,5 +1,5 @@
-/* tabulate_read.c -- views: an element of an input at the indices of a space, and tables with other
-   axes. */
+/* tabulate_read.c -- views in definitions written as graphs: the elements of an input at the
+   indices of a space, and tables with other axes. */
 #include "generator/discover/tabulate_inner.h"
 #include <string.h>
 

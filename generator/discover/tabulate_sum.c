@@ -1,14 +1,15 @@
-/* tabulate_sum.c -- sums and maxima: over small ranges term by term, with what a condition on an
-   index leaves out as padding; over whole axes as reductions. */
+/* tabulate_sum.c -- sums and maxima in definitions written as graphs. Over small ranges they are
+   written term by term, and padding takes the place of what a condition on an index leaves out;
+   over whole axes they are reductions. */
 #include "generator/discover/tabulate_inner.h"
 #include <string.h>
 
 static const Grid none;
-typedef struct Guard { /* 0 <= place < size: a condition on where an input is read */
+typedef struct Guard { /* a condition 0 <= place < size on the index at which an input is read */
     Poly place, size;
-    int axis;     /* of the space */
-    int64_t step; /* place = step * index + rest */
-    Poly rest, front, back;
+    int axis;               /* the axis of the space that `place` depends on */
+    int64_t step;           /* place = step * index + rest */
+    Poly rest, front, back; /* front, back: the padding that replaces the condition */
 } Guard;
 typedef struct Sum {
     Tabulation *x;
@@ -16,8 +17,9 @@ typedef struct Sum {
     Ex body;
     const Op *join, *reduce;
     int nwindow, nlong, nguard, terms;
+    /* Variables with small ranges, and those over whole axes. */
     Symbol window[RANK_MAX], whole[RANK_MAX];
-    int64_t extent[RANK_MAX]; /* of the windows */
+    int64_t extent[RANK_MAX]; /* lengths of the small ranges */
     Guard guard[RANK_MAX];
     Reads *reads;
 } Sum;
@@ -42,7 +44,7 @@ static bool split_ranges(Sum *u, const ExNode *n) {
     return true;
 }
 
-/* Values of the windows' variables for term k. */
+/* Sets the values of the window variables for term k. */
 static void values_of(const Sum *u, int k, Poly to[]) {
     for (int j = u->nwindow - 1; j >= 0; j--) {
         to[j] = poly_int(u->x->w, k % u->extent[j]);
@@ -50,7 +52,8 @@ static void values_of(const Sum *u, int k, Poly to[]) {
     }
 }
 
-/* The polynomial where the windows' variables make it least (end = 0) or greatest (1). */
+/* The polynomial at the values of the window variables that make it least (end = 0) or greatest
+   (end = 1). */
 static bool extreme(const Sum *u, Poly p, int end, Poly *out) {
     World *w = u->x->w;
     for (int k = 0; k < u->nwindow; k++) {
@@ -68,6 +71,7 @@ static bool extreme(const Sum *u, Poly p, int end, Poly *out) {
 
 /* ---- guards */
 
+/* The polynomial, or 0 if it cannot be positive. */
 static Poly not_negative(Tabulation *x, Poly p) {
     int64_t v;
     if (poly_constant(x->w, p, &v)) return v > 0 ? p : 0;
@@ -88,7 +92,7 @@ static bool open_guard(Sum *u, Guard *g) {
     return true;
 }
 
-/* The condition says that some element lies within its input. */
+/* Whether the condition says that some element lies within its input. It then becomes a guard. */
 static bool guard_of(Sum *u, Lit lit) {
     World *w = u->x->w;
     for (int k = 0; k < u->reads->n && !lit.eq; k++) {
@@ -113,9 +117,10 @@ static bool open_guards(Sum *u, const Cond *cond) {
     return true;
 }
 
-/* ---- all that is summed is one table, read at several offsets */
+/* ---- what is summed is one table, read at several offsets */
 
-/* The expression with each of these places named by a symbol of its own. */
+/* The expression with the index at each guard replaced by a symbol of its own. Returns 0 if that is
+   not possible. */
 static Ex renamed(Sum *u, Ex e, const Symbol name[]) {
     World *w = u->x->w;
     ExNode n;
@@ -143,7 +148,8 @@ static bool reads_window(Sum *u, Ex e) {
     return !r->all;
 }
 
-/* Term k along the axis of the guard, of the table where earlier guards' axes are the sum's. */
+/* Term k along the axis of the guard, as a slice of the padded table. Axes of earlier guards have
+   the sizes of the sum already. */
 static Value part(const Sum *u, Grid t, const Guard *g, int k) {
     World *w = u->x->w;
     const Dims dim = value_type(w, t.v)->dim;
@@ -158,7 +164,7 @@ static Value part(const Sum *u, Grid t, const Guard *g, int k) {
     return table_slice(u->x, t.v, start, size, step);
 }
 
-/* The windows' variables that a guard's place depends on. */
+/* The window variables that a guard's index depends on, as bits. */
 static unsigned windows_of(const Sum *u, const Guard *g) {
     unsigned set = 0;
     for (int k = 0; k < u->nwindow; k++)
@@ -166,7 +172,7 @@ static unsigned windows_of(const Sum *u, const Guard *g) {
     return set;
 }
 
-/* One axis after the other: all terms that differ in this guard's windows alone. */
+/* Joins all terms that differ only in this guard's window variables. */
 static Grid joined_along(const Sum *u, Grid t, const Guard *g) {
     const unsigned own = windows_of(u, g);
     Grid y = none;
@@ -183,6 +189,8 @@ static Grid joined_along(const Sum *u, Grid t, const Guard *g) {
     return y;
 }
 
+/* Writes the sum as one padded table that is sliced and added along one axis after the other. This
+   requires that each guard has an axis and window variables of its own. */
 static Grid of_one_table(Sum *u) {
     World *w = u->x->w;
     Symbol name[RANK_MAX];
@@ -221,7 +229,7 @@ static Grid of_one_table(Sum *u) {
 
 /* ---- term by term */
 
-/* 0 where this input is 0. */
+/* Whether the expression is 0 where this input is 0. */
 static bool vanishes(Tabulation *x, Ex e, uint32_t input) {
     ExNode n;
     ex_get(x->w, e, &n);
@@ -234,7 +242,8 @@ static bool vanishes(Tabulation *x, Ex e, uint32_t input) {
     }
 }
 
-/* Each guard is that of an input which is read at this place only, and makes the body 0. */
+/* Pads the inputs that the guards belong to. Returns false unless each such input is read at one
+   index only, and makes the body 0 where it is 0. */
 static bool pad_inputs(Sum *u, Padding padding[]) {
     for (int g = 0; g < u->nguard; g++) {
         bool any = false;
@@ -250,7 +259,7 @@ static bool pad_inputs(Sum *u, Padding padding[]) {
         }
         if (!any) return false;
     }
-    for (int k = 0; k < u->reads->n; k++) /* an input that is padded is read in one way alone */
+    for (int k = 0; k < u->reads->n; k++) /* a padded input must be read at one index only */
         for (int j = 0; j < k; j++) {
             const ExNode *a = &u->reads->v[k], *b = &u->reads->v[j];
             if (a->word == b->word && padding[a->word].is &&
@@ -265,7 +274,7 @@ static Grid of_terms(Sum *u) {
     Padding *padding = ARENA_NEW(x->a, Padding, x->node.nin), *before = x->padding;
     if (!pad_inputs(u, padding)) return none;
     for (int k = 0; k < x->node.nin; k++)
-        if (before[k].is) return none; /* a sum in a sum */
+        if (before[k].is) return none; /* a padded sum within a padded sum */
     x->padding = padding;
     Grid y = none;
     for (int k = 0; k < u->terms; k++) {
@@ -296,12 +305,12 @@ Grid table_sum(Tabulation *x, const Space *s, const ExNode *n) {
     ex_get(x->w, n->a, &body);
     if (body.kind == EX_NUM && !u.nlong && !u.nguard && !maximum)
         return table_number(x, ex_rational(x->w, body.p * u.terms, body.q));
-    if (u.nguard && maximum) return none; /* what padding would be, no number says */
+    if (u.nguard && maximum) return none; /* no number could be the padding of a maximum */
     const Grid y = u.nguard ? of_one_table(&u) : none;
     return y.v ? y : of_terms(&u);
 }
 
-/* A sum over whole axes, divided by their size. */
+/* The mean of a sum over whole axes that is divided by their size. */
 Grid table_mean(Tabulation *x, const Space *s, const ExNode *n) {
     ExNode sum, by, size;
     ex_get(x->w, n->a, &sum);

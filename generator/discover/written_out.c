@@ -1,14 +1,17 @@
-/* written_out.c -- the question's nodes written out: a composite as its expansion, any other as the
-   operators that its definition is made of (tabulate.h); windows over one axis as windows over two.
-   They are terms of the bank from the beginning, and answers to a question of this node alone
-   whatever they are estimated to cost, since a target may lack a fast kernel for the operator. */
+/* written_out.c -- writes out the question's nodes: a composite as its expansion, any other node as
+   the operators that its definition is made of (tabulate.h), and windows over one axis as windows
+   over two.
+
+   The results are terms of the bank from the beginning. If the question is this node alone they are
+   answers, too, up to a generous limit on the estimated cost, since a target may lack a fast kernel
+   for the operator. */
 #include "generator/discover/answer_inner.h"
 #include "generator/discover/tabulate.h"
 #include <string.h>
 
 enum {
     NODES_MOST = 80,
-    TERMS_MOST = 16 /* what has more nodes is an answer, but its parts are no terms */
+    TERMS_MOST = 16 /* a graph with more nodes may be an answer, but its parts are no terms */
 };
 
 static void put_all(Search *s, Value v, const Node *node) {
@@ -23,7 +26,8 @@ static void put_all(Search *s, Value v, const Node *node) {
     }
 }
 
-/* What is said of an operator by itself is asked by itself. */
+/* Whether the question has one node on data. What replaces one operator need not be found again in
+   larger questions. */
 static bool has_one_node(Search *s) {
     int n = 0;
     for (int k = 0; k < s->live.n; k++)
@@ -31,7 +35,7 @@ static bool has_one_node(Search *s) {
     return n == 1;
 }
 
-/* The question with the node's results made another way. */
+/* Takes note of the question with the node's results computed in another way. */
 static void answer_with(Search *s, const Node *node, const Value out[], const char *how) {
     Value from[PROGRAM_INPUTS];
     Graph y;
@@ -55,7 +59,8 @@ static void write_out(Search *s, const Node *n, const Value out[], const char *h
 
 /* ---- one axis more */
 
-/* The list with what it is by default where the axis is new; false: there is no default. */
+/* Inserts the attribute's default into the list for the new axis. Returns false if there is no
+   default. */
 static bool list_with(Search *s, const AttrDef *def, int rank, int at, PolyList *list) {
     const int spatial = at - 2, n = list->n;
     Attr usual;
@@ -84,7 +89,7 @@ static Dims with_one(Search *s, Dims x, int at) {
     return y;
 }
 
-/* The node over inputs that have an axis of one place more. */
+/* Computes the node's outputs by the same operator on inputs with one more axis, of size 1. */
 static bool raised(Search *s, const Node *n, int at, Value out[]) {
     const int rank = value_type(s->w, n->in[0])->dim.n;
     Attr attr[ATTRS_MAX];
@@ -113,7 +118,7 @@ static bool raised(Search *s, const Node *n, int at, Value out[]) {
     return y != 0;
 }
 
-/* Windows over one axis as windows over two, for which targets have their kernels. */
+/* Writes windows over one axis as windows over two, for which targets have fast kernels. */
 static void write_raised(Search *s, const Node *n) {
     enum { RANK = 3 };
     Value *out = ARENA_NEW(s->a, Value, n->nout);

@@ -1,5 +1,6 @@
-/* backend.c -- the built-in back end by its name, others by dlopen, by a word or a path; a plug-in
-   of another ABI or of another struct size is refused. */
+/* backend.c -- finds back ends: the built-in one by its name, others by dlopen of a path, or of a
+   file that is searched for by a word. A plug-in with another ABI or another size of struct Backend
+   is refused. */
 #include "ops/backend/backend.h"
 #include <dlfcn.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@ static bool complete(const Backend *b) {
            !b->record == !b->recorded && !b->mark == !b->between;
 }
 
-/* The file that holds this library, or the program that it is linked into. */
+/* The path of this library or, if it is linked statically, of the program. */
 static bool own_file(char path[PATH_ROOM]) {
     Dl_info own;
     const bool known = dladdr(&cpu_backend, &own) && own.dli_fname && strchr(own.dli_fname, '/');
@@ -29,8 +30,8 @@ static bool own_file(char path[PATH_ROOM]) {
     return fits;
 }
 
-/* A word is isomer-WORD.so beside that file, where `make install` puts plug-ins, or in the loader's
-   search path. */
+/* Opens isomer-WORD.so beside this library or program, where `make install` puts plug-ins, or in
+   the loader's search path. */
 static void *open_word(const char *word) {
     static const char *const place[] = {"", "../lib/isomer/", "isomer/"};
     char own[PATH_ROOM], path[2 * PATH_ROOM];
@@ -80,7 +81,7 @@ static void close_device(void *open) {
     d->device = NULL;
 }
 
-/* Then it is the options that are wrong. */
+/* Whether a device opens without the options, which are then the reason of a failure. */
 static bool opens_without_options(const Backend *b, const char *options) {
     char why[256];
     Device *d = options && *options ? b->open("", why, sizeof why) : NULL;

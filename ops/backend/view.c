@@ -1,4 +1,4 @@
-/* view.c -- views by value. */
+/* view.c -- arithmetic on views, and gathering the elements of a view. */
 #include "ops/backend/view.h"
 #include <stdlib.h>
 #include <string.h>
@@ -68,11 +68,12 @@ View view_spread(const View *v, int rank, const int64_t dim[]) {
 
 /* ---- reading */
 
-typedef struct Run { /* n elements, each so far from the one before */
+typedef struct Run { /* n elements, and the distance from one to the next in the output (to) and in
+                        the input (from) */
     int64_t n, to, from;
 } Run;
 
-/* Of a size that the compiler knows, copying an element is one load and one store. */
+/* Inlined with constant sizes, so that copying an element is one load and one store. */
 static inline void read_elements(size_t size, Run r, char *out, const char *in) {
     for (int64_t i = 0; i < r.n; i++)
         memcpy(out + i * r.to * (int64_t)size, in + i * r.from * (int64_t)size, size);
@@ -88,8 +89,9 @@ static void read_run(size_t size, Run r, char *out, const char *in) {
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* The last axis and another, in tiles: each line of memory that a tile touches is used up, and of
-   each page a good part, since columns of large matrices cost a page translation an element. */
+/* Copies the last axis and another one in tiles. All of a cache line that a tile touches is then
+   used, and much of each page; otherwise a column of a large matrix costs one address translation
+   per element. */
 static void read_plane(size_t size, Run last, Run other, char *out, const char *in) {
     enum { TILE = 128 };
     for (int64_t j = 0; j < other.n; j += TILE)
@@ -104,7 +106,7 @@ void view_gather(const View *v, const void *slot, size_t size, void *out) {
     const View to = view_dense(0, v->dtype, v->rank, v->dim);
     const int last = v->rank - 1;
     int64_t index[STEP_RANK] = {0}, offset = 0, from = v->offset;
-    int other = -1; /* the axis along which memory is nearest */
+    int other = -1; /* if the last axis has gaps: the other axis with the smallest stride */
     if (!view_count(v)) return;
     const Run row = last < 0 ? (Run){1, 1, 1} : (Run){v->dim[last], 1, v->stride[last]};
     for (int a = 0; a < last && llabs(row.from) > 1; a++)

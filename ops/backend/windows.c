@@ -1,7 +1,7 @@
 /* windows.c -- windows of convolutions and pools. */
 #include "ops/backend/windows.h"
 
-/* A window along an axis reads a place of the image. */
+/* Whether a window along one axis reads a place of the image. */
 static bool reads_image(int64_t start, int64_t kernel, int64_t dilation, int64_t size) {
     for (int64_t i = 0; i < kernel; i++)
         if (start + i * dilation >= 0 && start + i * dilation < size) return true;

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <time.h>
 
-/* Finds the first line of a file that matches the scanf format `word` and returns its number in
- *out; false: there is none. */
+/* Finds the first line of a file that matches the scanf format `word`, and stores its number in
+ *out. False: no line matches. */
 static bool find_number(const char *path, const char *word, size_t *out) {
     char line[200];
     bool found = false;

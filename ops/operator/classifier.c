@@ -1,4 +1,4 @@
-/* classifier.c -- what the classifiers of ai.onnx.ml share: their attribute, their labels. */
+/* classifier.c -- shared by the classifiers of ai.onnx.ml: their attribute and their labels. */
 #include "ops/operator/op.h"
 
 const AttrDef classifier_attrs[] = {

@@ -1,8 +1,8 @@
-/* digest.c -- a number for what an operator means: the hash of its definition printed at a fixed
-   family of signatures, made in a World of its own so that nothing else has a say. The family:
-   every combination of element type, ranks, kinds of sizes and forms of attributes that shape()
-   accepts. A composite's digest is made of its expansion's text and of the digests of the operators
-   in it. */
+/* digest.c -- computes the digest of what an operator means: the hash of its definition, printed
+   for a fixed family of signatures. The family has every combination of element type, ranks, kinds
+   of sizes and forms of attributes that shape() accepts. It is made in a World of its own, so that
+   the digest depends on nothing else. The digest of a composite is computed from the text of its
+   expansion and the digests of the operators in it. */
 #include "ops/operator/digest.h"
 #include "ops/operator/signature.h"
 #include <ctype.h>
@@ -10,9 +10,9 @@
 
 enum { INPUTS = 6, LISTS = 2 * RANK_MAX, NAME = 64 };
 typedef enum SizesForm { SYMBOLS, SOME_ONES, NUMBERS, SIZES_FORMS } SizesForm;
-/* Of lists: one symbol an axis, two an axis, those with zeros for every other axis, two in all, one
-   a spatial axis; the axes backwards; the sizes of input 0 as they are, doubled, the last two
-   merged. And all defaults. */
+/* How list attributes are filled: one symbol per axis; two per axis; two per axis, zero for every
+   other axis; two in all; one per spatial axis; the axes backwards; the sizes of input 0 unchanged;
+   doubled; with the last two merged. DEFAULTS: every attribute but words has its default. */
 typedef enum ListForm {
     AN_AXIS,
     TWO_AN_AXIS,
@@ -26,23 +26,27 @@ typedef enum ListForm {
     DEFAULTS,
     LIST_FORMS
 } ListForm;
-/* Every rank, every axis; at ranks and axes beyond the common ones sizes are symbols only. Of many
-   words at most two at a time are not the first. */
+/* The family covers every rank and axis; beyond the common ranks and axes, sizes are symbols only.
+   If there are more than WORDS_ALL combinations of words, at most two words at a time differ from
+   their first value. */
 enum { RANKS = RANK_MAX + 1, PATTERNS = 4, COMMON_RANK = 5, COMMON_AXIS = 2, WORDS_ALL = 64 };
 typedef struct Variant {
     DType dtype;
-    int rank, pattern; /* of input 0; how the ranks of the other inputs follow */
+    int rank, pattern; /* rank: of input 0; pattern: how the ranks of the other inputs follow from
+                          it */
     SizesForm sizes;
     ListForm list;
-    int axis, words; /* words: the values of all word attributes in one number */
+    int axis, words; /* axis: of attributes that are axes; words: the values of all word attributes
+                        as one number */
 } Variant;
 typedef struct Family {
     World *w;
     const Op *op;
     Text *text;
-    Sig last; /* signatures are numbered as they are met: what is not above it has been printed */
+    Sig last; /* the last signature printed: newer ones have greater numbers */
     Poly list[ATTRS_MAX][LISTS];
-    Poly size[INPUTS][RANKS], entry[ATTRS_MAX][LISTS]; /* symbols, each named once; 0: not yet */
+    /* size, entry: the symbols made so far; 0: not made yet */
+    Poly size[INPUTS][RANKS], entry[ATTRS_MAX][LISTS];
 } Family;
 
 static Poly family_symbol(Family *f, Poly *known, const char *stem, int k, int a) {
@@ -137,14 +141,14 @@ static void print_variant(Family *f, Variant v, int nin) {
     if (sig > f->last) f->last = sig;
 }
 
-/* The least significant digit of *n. */
+/* Removes and returns the least significant digit of *n. */
 static int next_digit(int *n, int radix) {
     int digit = *n % radix;
     *n /= radix;
     return digit;
 }
 static bool is_common(const Variant *v) { return v->rank <= COMMON_RANK && v->axis <= COMMON_AXIS; }
-/* How many word attributes do not have their first value. */
+/* The number of word attributes that do not have their first value. */
 static int words_changed(const Family *f, int words) {
     int n = 0;
     for (const AttrDef *d = f->op->attrs; d && d->name; d++)
@@ -180,8 +184,8 @@ static void print_family(World *w, const Op *op, Text *text) {
     for (int nin = least; nin <= most && nin <= INPUTS; nin++) print_inputs(&f, nin);
 }
 
-/* The text of an expansion and, after it, the digest of each operator that stands there after a
-   =. */
+/* Prints the text of an expansion, then the digest of each operator in it, which are the names that
+   follow an equals sign. */
 static void print_expansion(World *w, const char *expand, Text *text) {
     char digest[33], name[NAME];
     text_add(text, "%s", expand);

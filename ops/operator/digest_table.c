@@ -1,4 +1,4 @@
-/* digest_table.c -- digests that were computed when the library was built. */
+/* digest_table.c -- looks up digests, which were computed when the library was built. */
 #include "ops/operator/digest.h"
 #include "ops/operator/signature.h"
 #include <string.h>

@@ -1,8 +1,9 @@
-/* exact.c -- steps for sums of products of 8-bit integers minus their zero points. A back end that
-   has an algorithm for such integers gets one step. Elsewhere floats hold such a sum exactly, in
-   any order, as long as no more than EXACT_TERMS terms of at most 255 * 255 are added: so products
-   and convolutions of floats compute a slice of the terms at a time, and slices are added as
-   integers. */
+/* exact.c -- steps for sums of products of 8-bit integers minus their zero points.
+
+   A back end that has an algorithm for such integers gets a single step. For others, products and
+   convolutions of floats are used: a float holds such a sum exactly, in whatever order it is added,
+   as long as it has at most EXACT_TERMS terms, each of at most 255 * 255. So each step of floats
+   computes a slice of the terms, and the sums of slices are added as integers. */
 #include "ops/core/element.h"
 #include "ops/operator/op.h"
 #include <string.h>
@@ -14,14 +15,14 @@ View per_axis_view(const View *in, const View *like, int axis) {
         y.stride[k] = k == axis && in->rank == 1 && in->dim[0] > 1 ? in->stride[0] : 0;
     return y;
 }
-/* y = x - zero, per tensor or along the axis. */
+/* Adds a step y = x - zero, with one zero point or one per index of the axis. */
 static void add_less(StepBuf *b, const View *y, const View *x, const View *zero, int axis) {
     static const Scalar code[] = {
         {.op = C_VIEW, .a = 1}, {.op = C_VIEW, .a = 2}, {.op = C_SUB, .a = 0, .b = 1}};
     step_code(b, step_add(b, S_EWISE, 3, (const View[]){*y, *x, per_axis_view(zero, x, axis)}), 3,
               code);
 }
-/* Whether all zero points are known to be `is`. NULL or left out: they are 0. */
+/* Whether all zero points are known to be `is`. If they are NULL or omitted, they are 0. */
 static bool zeros_are(const StepBuf *b, const View *zero, int64_t is) {
     if (!zero || zero->rank < 0) return is == 0;
     const void *data = b->target->known(b->target->user, zero->slot);
@@ -32,13 +33,15 @@ static bool zeros_are(const StepBuf *b, const View *zero, int64_t is) {
             return false;
     return true;
 }
-/* Weights as 8-bit signed integers. */
+/* Weights as signed 8-bit integers. */
 typedef struct Signed {
     View view;
-    View made;  /* what a step must write first; rank -1: nothing */
-    bool apart; /* they are w - 128, which is not w minus its zero points */
+    View made;  /* the buffer that a step must fill with w - 128; rank -1: none is needed */
+    bool apart; /* they are w - 128, but the zero points are not 128: a correction must be added to
+                   the sums */
 } Signed;
-/* False: they do not fit, or are not known. apart: what they lack may be added afterwards. */
+/* Makes weights signed. apart: a correction may be added to the sums. False: this is not possible,
+   or the weights are not known. */
 static bool signed_weights(StepBuf *b, const View *w, const View *zero, bool apart, Signed *y) {
     View once = *w;
     *y = (Signed){.view = *w, .made = {.rank = -1}};
@@ -53,7 +56,7 @@ static bool signed_weights(StepBuf *b, const View *w, const View *zero, bool apa
     y->view = view_spread(&y->made, w->rank, w->dim);
     return true;
 }
-/* made = w - 128. */
+/* Adds a step made = w - 128. */
 static void add_signed(StepBuf *b, const View *made, const View *w) {
     View v = *w;
     memcpy(v.dim, made->dim, sizeof v.dim);
@@ -62,7 +65,7 @@ static void add_signed(StepBuf *b, const View *made, const View *w) {
                                {.op = C_CONST, .k = 128},
                                {.op = C_SUB, .a = 0, .b = 1}});
 }
-/* Adds a step that sums each row of x; *sums: the sums as a view of the sizes of y. */
+/* Adds a step that sums each row of x; *sums views the sums with the sizes of y. */
 static bool row_sums(StepBuf *b, const View *x, const View *y, View *sums) {
     View each;
     if (!step_buffer(b, DT_INT32, x->rank - 1, x->dim, &each)) return false;
@@ -75,7 +78,7 @@ static bool row_sums(StepBuf *b, const View *x, const View *y, View *sums) {
     sums->stride[y->rank - 1] = 0;
     return true;
 }
-/* Adds a step that sums each column of w; *sums: the sums as a view of the sizes of `like`. */
+/* Adds a step that sums each column of w; *sums views the sums with the sizes of `like`. */
 static bool column_sums(StepBuf *b, const View *w, const View *like, View *sums) {
     const int r = w->rank;
     View columns = *w, each;
@@ -90,10 +93,10 @@ static bool column_sums(StepBuf *b, const View *w, const View *like, View *sums)
     *sums = per_axis_view(&each, like, like->rank - 1);
     return true;
 }
-/* The zero point of x: a number known now, or one that is read when the step runs. */
+/* The zero point of x: known now, or read when the step runs. */
 typedef struct ZeroPoint {
     bool known;
-    int64_t is; /* if it is known; 0: there is none */
+    int64_t is; /* the zero point, if known; 0 also if there is none */
 } ZeroPoint;
 /* False: it is not a single number. */
 static bool zero_point(const StepBuf *b, const View *zero, ZeroPoint *out) {
@@ -105,7 +108,7 @@ static bool zero_point(const StepBuf *b, const View *zero, ZeroPoint *out) {
     if (data) out->is = (int64_t)element_real((DType)zero->dtype, data, zero->offset);
     return true;
 }
-/* The epilogue of a product, its views and its program. */
+/* The views of a product or convolution, and the program of its epilogue. */
 typedef struct Ending {
     int nview, ncode;
     View view[8];
@@ -125,7 +128,7 @@ static uint8_t ending_pair(Ending *e, int op, uint8_t a, uint8_t b) {
 static uint8_t ending_number(Ending *e, double k) {
     return ending_add(e, (Scalar){.op = C_CONST, .k = k});
 }
-/* - x_zero * (the sum of w's column) */
+/* Emits acc - x_zero * (sum of the column of w). */
 static bool subtract_zero(StepBuf *b, Ending *e, const View *x_zero, uint8_t *acc) {
     View sums;
     if (!column_sums(b, &e->view[2], &e->view[0], &sums)) return false;
@@ -134,8 +137,8 @@ static bool subtract_zero(StepBuf *b, Ending *e, const View *x_zero, uint8_t *ac
     *acc = ending_pair(e, C_SUB, *acc, ending_pair(e, C_MUL, zero, sum));
     return true;
 }
-/* Adds a convolution of x with ones: the sum of each window of x minus its zero point; *sums: the
-   sums as a view of the sizes of y. Two filters are as fast as one. */
+/* Adds a convolution of x with ones, which sums each window of x minus its zero point; *sums views
+   the sums with the sizes of y. There are two filters, which are as fast as one. */
 static bool window_sums(StepBuf *b, const Ending *e, const Step *conv, View *sums) {
     const View *y = &e->view[0], *w = &e->view[2];
     int64_t two[STEP_RANK], filters[STEP_RANK];
@@ -156,7 +159,7 @@ static bool window_sums(StepBuf *b, const Ending *e, const Step *conv, View *sum
     sums->stride[1] = 0;
     return true;
 }
-/* The sum of what each element of the result adds up of x minus its zero point. */
+/* Emits the sum of x minus its zero point over the terms of each element of the result. */
 static bool add_sums(StepBuf *b, Ending *e, const Step *s, const View *x_zero,
                      const ZeroPoint *zero, uint8_t *sum) {
     const View *x = &e->view[1], *y = &e->view[0];
@@ -172,7 +175,7 @@ static bool add_sums(StepBuf *b, Ending *e, const Step *s, const View *x_zero,
     *sum = ending_pair(e, C_SUB, *sum, less);
     return true;
 }
-/* + (128 - w_zero) * that sum */
+/* Emits the correction for weights w - 128: acc + (128 - w_zero) * (that sum). */
 static bool add_apart(StepBuf *b, Ending *e, const Step *s, const View *x_zero,
                       const ZeroPoint *zero, const View *w_zero, uint8_t *acc) {
     const View *y = &e->view[0];
@@ -185,7 +188,8 @@ static bool add_apart(StepBuf *b, Ending *e, const Step *s, const View *x_zero,
     *acc = ending_pair(e, C_ADD, *acc, ending_pair(e, C_MUL, factor, sum));
     return true;
 }
-/* The steps of exact_int8; where it fails, what was added stays. */
+/* Adds the steps of exact_int8. If this fails, steps and buffers may remain, which the caller
+   removes. */
 static bool add_int8(StepBuf *b, const Step *step, bool padded, const View *x_zero,
                      const View *w_zero) {
     enum { PARAMS = 2 + 4 * STEP_SPATIAL };
@@ -198,7 +202,8 @@ static bool add_int8(StepBuf *b, const Step *step, bool padded, const View *x_ze
     if (!zero_point(b, x_zero, &zero)) return false;
     if (!zero.known && (padded || step->kind != S_GEMM)) return false;
     params[step->nparam] = zero.is;
-    const bool whole = step->kind == S_GEMM || step->param[0] == 1; /* all channels, one group */
+    /* a window has all channels: there is one group */
+    const bool whole = step->kind == S_GEMM || step->param[0] == 1;
     if (!signed_weights(b, &step->view[2], w_zero, whole, &weights)) return false;
     e.view[2] = weights.view;
     Step wanted = *step;
@@ -240,7 +245,7 @@ bool exact_collect(StepBuf *b, const View *sums, const View *y, View *whole) {
 }
 void exact_quantize(StepBuf *b, const View *y, const View *sums, const View *bias,
                     const View scale[3], const View *zero) {
-    enum { SUM = 2 }; /* the instruction that is the sum with its bias */
+    enum { SUM = 2 }; /* the instruction that computes the sum with its bias */
     static const Scalar code[] = {
         {.op = C_VIEW, .a = 1},  {.op = C_VIEW, .a = 6},        {.op = C_ADD, .a = 0, .b = 1},
         {.op = C_VIEW, .a = 2},  {.op = C_VIEW, .a = 3},        {.op = C_MUL, .a = 3, .b = 4},
@@ -250,7 +255,7 @@ void exact_quantize(StepBuf *b, const View *y, const View *sums, const View *bia
     Scalar own[CODE];
     View v[] = {*y, *sums, scale[0], scale[1], scale[2], *zero, bias ? *bias : *zero};
     memcpy(own, code, sizeof own);
-    if (!bias) { /* the sum alone */
+    if (!bias) { /* without a bias: the sum alone */
         own[1].a = 5;
         own[SUM] = (Scalar){.op = C_VIEW, .a = 1};
     }

@@ -1,5 +1,5 @@
-/* kernel.c -- what reference kernels share: walking over the indices of views and reading single
-   elements of any numeric type. */
+/* kernel.c -- shared by reference kernels: iteration over the indices of views, access to single
+   elements of any numeric type, and formulas that other kernels need as well. */
 #include "ops/operator/op_kernel.h"
 #include "ops/core/element.h"
 #include <math.h>

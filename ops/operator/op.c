@@ -1,12 +1,12 @@
 /* op.c -- the language in which operators write their shapes and definitions (op.h). Everything is
-   built in the World of the call and returned by value; where a result leaves int64
+   built in the World of the call and returned by value. If a result overflows int64
    (overflow_note), the signature as a whole is refused (signature.c). */
 #include "ops/operator/op.h"
 #include <stdarg.h>
 #include <string.h>
 
-/* Formulas: sum = ['-'] product {('+'|'-') product}, product = factor {'*' factor}, factor = letter
-   | number | '(' sum ')'. */
+/* The parser of formulas: sum = ['-'] product {('+'|'-') product}, product = factor {'*' factor},
+   factor = letter | number | '(' sum ')'. */
 typedef struct Formula {
     World *w;
     const char *at;
@@ -108,15 +108,15 @@ Poly windows_padded(Call *c, Poly n, WindowAxis x, Poly front, Poly back, bool c
     return least(c, all, started);
 }
 
-/* A size of an input is not negative. */
+/* Whether p is a size of an input, which is never negative. */
 static bool is_input_size(const Call *c, Poly p) {
     for (int k = 0; k < c->nin; k++)
         for (int a = 0; c->in[k] && a < c->in[k]->dim.n; a++)
             if (c->in[k]->dim.v[a] == p) return true;
     return false;
 }
-/* Needs that hold for numbers are not recorded; one that fails for numbers is, and the signature is
-   refused. */
+/* Records a need, unless it trivially holds. A need on constants that does not hold is recorded
+   too, which makes signature.c refuse the signature. */
 static void add_need(Call *c, Lit l) {
     int64_t value;
     Needs *n = c->need;
@@ -218,10 +218,10 @@ Dims bound(Call *c, Dims n) {
     for (int k = 0; k < n.n; k++) n.v[k] = poly_symbol(c->w, symbol_bound(c->w, n.v[k]));
     return n;
 }
-/* A radix of 1 has the digit 0, and a single other radix has the number itself as its digit. */
+/* Digits of radix 1 are 0; a single other radix has e itself as its digit. */
 Dims digits(Call *c, Poly e, Dims radix) {
     Dims kept = {0}, digit = {.n = radix.n};
-    int position[RANK_MAX]; /* among those kept; -1: a radix of 1 */
+    int position[RANK_MAX]; /* the position among the radices kept; -1: a radix of 1 */
     for (int k = 0; k < radix.n; k++) {
         int64_t one;
         position[k] = is_const(c, radix.v[k], &one) && one == 1 ? -1 : kept.n;
@@ -234,8 +234,8 @@ Dims digits(Call *c, Poly e, Dims radix) {
     return digit;
 }
 
-/* Output indices, bound variables and digits are never negative, nor are sums and products of
-   them. */
+/* Whether p is a sum of products of output indices, bound variables and digits, which are never
+   negative. */
 static bool never_negative(const World *w, Poly p) {
     Monomial m;
     for (PolyScan s = poly_scan(w, p); poly_next(&s, &m);) {

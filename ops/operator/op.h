@@ -1,95 +1,101 @@
 /* op.h -- the language in which operators are written. An operator is one file ops/NAME.c, which
-   ends with one constant `const Op op_NAME`, and one line in ops.def. Operators include this header
-   only, and nothing else includes it; that is why its names are short. */
+   ends with one constant `const Op op_NAME`, and one line in ops.def. Operators include only this
+   header, and nothing else does; that is why its names are short. */
 #ifndef ISOMER_OP_H
 #define ISOMER_OP_H
 #include "ops/operator/operator.h"
 
 /* ---- Shapes. Everything is built in the World of the call and returned by value. No function
-   fails: where a result leaves int64, the whole signature is refused afterwards. Sizes are in
+   fails: if a result overflows int64, the whole signature is refused afterwards. Sizes are in
    elements; `attr` is the position of an attribute in the operator's table, from 0. */
 
-/* A polynomial from a formula of letters a-z, whole numbers, + - * and parentheses, such as
-   "s*i + d*k - p". The arguments after it are Polys, one for each different letter, in the order
-   in which the letters first appear. */
+/* Makes a polynomial from a formula of letters a-z, whole numbers, + - * and parentheses, such as
+   "s*i + d*k - p". The further arguments are Polys, one for each different letter, in the order in
+   which the letters first appear. */
 Poly poly(Call *, const char *formula, ...);
 Poly quot(Call *, Poly a, Poly b);            /* floor(a/b) */
 Poly least(Call *, Poly a, Poly b);           /* min(a, b) */
 Poly total(Call *, PolyList, int n);          /* v[0] + .. + v[n-1] */
 Poly product(Call *, Dims, int from, int to); /* v[from] * .. * v[to-1]; 1 if there are none */
 
-/* What shape() requires of sizes. A requirement is kept in call->need unless it holds for all
-   sizes; one that no size can meet makes the signature refused. */
+/* State what shape() requires of sizes. A requirement that trivially holds is dropped (one on
+   constants, or that an input's size is >= 0); the others are kept in call->need. One on constants
+   that does not hold makes the signature refused. */
 void need_eq(Call *, Poly a, Poly b);   /* a = b */
 void need_ge(Call *, Poly a, Poly b);   /* a >= b */
-bool is_const(Call *, Poly, int64_t *); /* true: no symbol occurs in it; its value is stored */
+bool is_const(Call *, Poly, int64_t *); /* true: it is a constant, whose value is stored */
 
 /* ---- Inputs. */
-bool has(Call *, int input);    /* it is given; else the call leaves it out */
-int rank_of(Call *, int input); /* how many axes it has; 0 if it is left out */
+bool has(Call *, int input);    /* whether it is given, not omitted */
+int rank_of(Call *, int input); /* the number of its axes; 0 if it is omitted */
 
-/* ---- Attributes: what the node states, or the default. */
+/* ---- Attributes: the node's value, or the default. */
 PolyList ints(Call *, int attr);  /* the entries of an A_INTS, or the one entry of an A_INT */
-Dims ints_dims(Call *, int attr); /* an A_INTS of at most RANK_MAX entries as Dims */
+Dims ints_dims(Call *, int attr); /* the entries of an A_INTS as Dims, at most RANK_MAX of them */
 Poly intof(Call *, int attr);     /* an A_INT; 0 if it has no value */
 int word(Call *, int attr);       /* an A_ENUM: the position of the word in the attribute's list */
 Ex real(Call *, int attr);        /* an A_REAL */
-/* An A_REAL as the bits of a double, for params(); false: it is not a number. */
+/* For params(): stores an A_REAL as the bits of a double; false: it is not a number. */
 bool bits_of(Call *, int attr, int64_t *out);
-/* For params(): puts the entries of an A_INTS after the *n parameters that there are, and counts
-   them. false: one is not a number, or they are too many. */
+/* For params(): appends the entries of an A_INTS to the *n parameters after the first, and adds
+   their number to *n. False: an entry is not a number, or there are too many. */
 bool add_ints(Call *, int attr, int64_t param[], int *n);
-/* An A_INT as an axis of a tensor of this rank; negative ones count from the end. -1: it is no
-   number, or no such axis. */
+/* An A_INT as an axis of a tensor of this rank; negative ones count from the end. -1: it is not a
+   number, or not an axis. */
 int axis(Call *, int attr, int rank);
-int axis_at(Call *, int attr, int k, int rank); /* the same for entry k of an A_INTS */
+int axis_at(Call *, int attr, int k, int rank); /* likewise for entry k of an A_INTS */
 
 /* ---- Element types. Classes are the letters of dtype_class: F floats, I signed and U unsigned
    integers, B bool, .. */
 bool is_float(const Type *);
 bool is_integer(const Type *); /* not bool */
-bool is_byte(const Type *);    /* integers of 8 bits */
-/* NULL if all inputs have one element type, of one of these classes ("FIU"); else why not. */
+bool is_byte(const Type *);    /* an integer of 8 bits */
+/* Returns NULL if all inputs have the same element type, of one of these classes (such as "FIU");
+   else the reason why not. */
 const char *dtypes_agree(Call *, const char *classes);
-/* NULL if an input is a matrix of floats or integers; else why not. */
+/* Returns NULL if the input is a matrix of floats or integers; else the reason why not. */
 const char *matrix_of_numbers(Call *, int input);
-/* As dtypes_agree; then out[0] becomes the type of input 0. */
+/* Like dtypes_agree, and sets out[0] to the type of input 0. */
 const char *same_type(Call *, const char *classes);
 
 /* ---- Lists of sizes or of indices. */
-/* The longer one; it is required that the shorter equals its last axes. */
+/* Returns the longer one, and requires that the shorter one equals its last axes. */
 Dims dims_join(Call *, Dims, Dims);
-Dims dims_tail(Dims, int n);          /* the last n */
-Dims dims_with(Dims, int axis, Poly); /* one entry replaced; negative axes count from the end */
-Dims dims_cons(Poly, Dims);           /* one more entry in front */
-Dims dims_without(Dims, int axis);    /* without entry `axis`, from 0 */
-bool dims_single(Call *, Dims);       /* no axis, or one axis of size 1: a single number */
-typedef struct WindowAxis {           /* along one axis */
+Dims dims_tail(Dims, int n);          /* the last n entries */
+Dims dims_with(Dims, int axis, Poly); /* replaces one entry; negative axes count from the end */
+Dims dims_cons(Poly, Dims);           /* prepends an entry */
+Dims dims_without(Dims, int axis);    /* removes entry `axis`, counted from 0 */
+bool dims_single(Call *, Dims); /* whether it holds a single number: no axis, or one axis of size
+                                   1 */
+typedef struct WindowAxis {     /* a window along one axis */
     Poly kernel, stride, dilation;
 } WindowAxis;
-/* How many windows fit into n + pads. Requires stride >= 1, dilation >= 1 and a result >= 0. */
+/* The number of windows that fit into n + pads. Requires stride >= 1, dilation >= 1 and a result >=
+   0. */
 Poly windows(Call *, Poly n, WindowAxis, Poly pads);
-/* The same with pads before and after; `ceil`: a last window may reach beyond them, if it starts
-   before the pads after x (ONNX's ceil_mode). */
+/* Likewise with pads before and after. `ceil`: a last window may extend beyond the pads, if it does
+   not start within those after x (ONNX's ceil_mode). */
 Poly windows_padded(Call *, Poly n, WindowAxis, Poly front, Poly back, bool ceil);
 
 /* ---- The valid range of an input's elements, for Op.domain. */
-/* 0 to n - 1, the places of an axis; true. */
+/* 0 to n - 1, the places of an axis; returns true. */
 bool all_places(Call *, Poly n, Poly *low, Poly *high);
-bool up_to(Call *, Poly n, Poly *low, Poly *high);       /* 1 to n; true */
-bool divisors(Call *, int input, Poly *low, Poly *high); /* integers as input 1: from 1 on */
+bool up_to(Call *, Poly n, Poly *low, Poly *high); /* 1 to n; returns true */
+/* if the input is number 1 and integer: from 1 on; else returns false */
+bool divisors(Call *, int input, Poly *low, Poly *high);
 
 /* ---- Values of integer operators without a definition (Op.value). */
-/* f on corresponding elements of the inputs; missing leading axes broadcast. */
+/* Applies f to corresponding elements of the inputs; missing leading axes, and axes of size 1,
+   broadcast. False: an element is not known, or f failed. */
 bool value_each(Call *, const PolyList in[], Poly *out, bool (*f)(Call *, const Poly x[], Poly *y));
-/* Whether a = b, a >= b: 1: for all sizes, 0: for none, -1: not decided. */
+/* Whether a = b or a >= b. 1: for all sizes, 0: for none, -1: not decided. */
 int decide_eq(Call *, Poly a, Poly b);
 int decide_ge(Call *, Poly a, Poly b);
-bool is_natural(Call *, Poly); /* true: shown to be >= 0 for all sizes */
+bool is_natural(Call *, Poly); /* whether it can be shown to be >= 0 for all sizes */
 
 /* ---- Definitions: one output element as an expression over the output's indices. */
 /* Indices and conditions. */
-Dims bound(Call *, Dims n); /* fresh bound variables k with 0 <= k < n, for sum and maximum */
+Dims bound(Call *, Dims n); /* fresh bound variables k for sum and maximum, 0 <= k < n */
 /* The mixed-radix digits of e: symbols defined by e, not variables to sum over. */
 Dims digits(Call *, Poly e, Dims radix);
 Cond inside(Call *, Dims i, Dims n, int from); /* 0 <= i < n on the axes from `from` on */
@@ -100,7 +106,8 @@ Cond both(Call *, Cond, Cond);
 /* Real numbers. */
 Ex num(Call *, int64_t p, int64_t q); /* p/q, q > 0 */
 Ex size(Call *, Poly);                /* a size as a number */
-/* The element of an input at index i. An index outside the input must be guarded (when). */
+/* The element of an input at index i. If the index may be outside the input, the read must be
+   guarded by `when`. */
 Ex at(Call *, int input, Dims i);
 Ex add(Call *, Ex, Ex);
 Ex sub(Call *, Ex, Ex);
@@ -110,23 +117,23 @@ Ex max2(Call *, Ex, Ex);
 Ex min2(Call *, Ex, Ex);
 Ex power(Call *, Ex, Ex); /* a to the power of b */
 Ex fn(Call *, Function, Ex);
-/* The first where the condition, on indices and sizes, holds; else the second. */
+/* The first expression if the condition, on indices and sizes, holds; else the second. */
 Ex when(Call *, Cond, Ex, Ex otherwise);
-Ex where(Call *, Ex c, Ex a, Ex b); /* a where c, which is data, is not 0; else b */
-/* Reads at an index that is data: `a` where k, a bound() variable of an axis, is the position on
-   that axis that `index` gives; negative ones count from the end (ex_place). */
+Ex where(Call *, Ex c, Ex a, Ex b); /* a if c, which is data, is not 0; else b */
+/* Reads at an index that is data: the result is `a` with k, a bound() variable of an axis, set to
+   the position on this axis that `index` means; negative ones count from the end (ex_place). */
 Ex take(Call *, Poly k, Ex index, Ex a);
-/* Over all values of the bound() variables k for which the condition holds. */
-Ex sum(Call *, Dims k, Cond, Ex);     /* the sum; 0 over none */
-Ex maximum(Call *, Dims k, Cond, Ex); /* the maximum; -infinity over none */
+/* Over all values of the bound() variables k for which the condition holds: */
+Ex sum(Call *, Dims k, Cond, Ex);     /* the sum; 0 if there are none */
+Ex maximum(Call *, Dims k, Cond, Ex); /* the maximum; -infinity if there are none */
 
-/* ---- Classifiers of ai.onnx.ml (classifier.c). From scores [n, classes] they make the label of
-   each row's greatest score, and the scores, as they are or as probabilities. */
-/* One attribute, `post`: what becomes of the scores. */
+/* ---- Classifiers of ai.onnx.ml (classifier.c). From scores [n, classes] they compute the label of
+   the greatest score of each row, and the scores, unchanged or as probabilities. */
+/* Their one attribute, `post`: how scores are converted. */
 extern const AttrDef classifier_attrs[];
-/* NULL if the input is a list of integers, the labels; else why not. */
+/* Returns NULL if the input is a list of integers, the labels; else the reason why not. */
 const char *labels_fit(Call *, int input);
-/* The end of an expansion: from the scores %s and the input `labels` to the results. */
+/* The end of an expansion, which computes the outputs from the scores %s and the input `labels`. */
 #define EXPAND_CLASSIFIER                     \
     "%a = argmax %s axis=1\n"                 \
     "%y = gather %labels %a axis=0\n"         \
@@ -135,43 +142,48 @@ const char *labels_fit(Call *, int input);
     "[post=softmax] %z = softmax %s axis=1\n" \
     "out %y %z\n"
 
-/* ---- Quantized numbers. A scale or zero point is one number (per tensor), or a list with a number
-   for each place of an axis (per axis). */
-/* The scale or zero point for place k of the axis; 0: the input is left out. */
+/* ---- Quantized numbers. A scale or zero point is one number (per tensor), or a list with one
+   number for each place of an axis (per axis). */
+/* The scale or zero point for place k of the axis; 0 if the input is omitted. */
 Ex at_per_axis(Call *, int input, Poly k);
-/* NULL if these n inputs, which a call may not leave out, are there; else why not. */
+/* Returns NULL if these n inputs, which may be optional, are all given; else the reason why not. */
 const char *inputs_present(Call *, int n, const int input[]);
-/* NULL if these n inputs, scales and zero points, are single numbers or left out; else why not. */
+/* Returns NULL if these n inputs, scales and zero points, are single numbers or omitted; else the
+   reason why not. */
 const char *inputs_single(Call *, int n, const int input[]);
-/* NULL if the input fits an axis of n places, or is left out; else why not. */
+/* Returns NULL if the scale or zero point is a single number or omitted, or has one axis, which is
+   then required to have size n; else the reason why not. */
 const char *per_axis_fits(Call *, int input, Poly n);
 Ex minus_zero(Call *, Ex x, Ex zero); /* x - zero; x if there is no zero point */
-/* round(x) + zero, limited to the integers that out[0] can hold; 0, no definition, where these have
-   64 bits, whose limits are no numbers of an expression. */
+/* round(x) + zero, saturated to the integers that out[0] can hold. Returns 0, no definition, for
+   64-bit integers, as their limits cannot be numbers of an expression. */
 Ex round_saturate(Call *, Ex x, Ex zero);
-/* The scale or zero point `in` broadcast to the sizes of `like`: it varies along this axis, or not
+/* Broadcasts the scale or zero point `in` to the sizes of `like`: it varies along this axis, or not
    at all if the axis is -1 or `in` is a single number. */
 View per_axis_view(const View *in, const View *like, int axis);
 
-/* ---- Steps for sums of products of 8-bit integers (exact.c); they need buffers (step_buffer). */
+/* ---- Steps for sums of products of 8-bit integers (exact.c). They need buffers (step_buffer). */
 /* Computes y, 32-bit integers, by one convolution or product of 8-bit integers, if the target has
-   an algorithm for it; unsigned weights are made signed, and what that lacks is added. *step has
-   the kind, the views y, x and w, and the parameters but for the zero point. x_zero and w_zero are
-   the zero points, NULL or rank -1 for none; w may have one for each channel or column of the
-   result. padded: some windows reach beyond the image. False: no step was added. */
+   an algorithm for it. Unsigned weights are made signed, and the difference is added to the sums.
+   *step has the kind, the views y, x and w, and the parameters except for the zero point. x_zero
+   and w_zero are the zero points, NULL or of rank -1 if there are none; w may have one for each
+   channel or column of the result. padded: some windows extend beyond the image. False: no step was
+   added. */
 bool exact_int8(StepBuf *, const Step *step, bool padded, const View *x_zero, const View *w_zero);
-/* So many products of two 8-bit integers have an exact sum in float32. */
+/* The number of products of two 8-bit integers whose sum float32 holds exactly. */
 enum { EXACT_TERMS = 258 };
-/* Writes x minus its zero point as floats to a buffer (step_buffer), *out. zero: NULL or rank -1
-   for none; one number, or one for each index of the axis. False: there is no buffer. */
+/* Writes x minus its zero point as floats to a buffer (step_buffer), *out. zero: NULL or of rank -1
+   if there is none; else one number, or one for each index of the axis. False: no buffer is
+   left. */
 bool exact_floats(StepBuf *, const View *x, const View *zero, int axis, View *out);
-/* Marks a float step whose sums are integers: only algorithms that add them exactly may run it. */
+/* Marks a step of floats whose sums are integers, so that only algorithms that add them exactly may
+   run it. */
 void exact_round(StepBuf *, Step *);
-/* Adds float sums to y, 32-bit integers. *whole is {0} at the first call, which makes it a buffer
-   that later calls use again. False: there is no buffer. */
+/* Adds sums in float to y, 32-bit integers. *whole must be {0} at the first call, which makes it a
+   buffer for later calls to use again. False: no buffer is left. */
 bool exact_collect(StepBuf *, const View *sums, const View *y, View *whole);
 /* y = round((sums + bias) * (scale[0] * scale[1] / scale[2])) + zero, saturating; bias: NULL for
-   none. In floats, which hold the sums to 24 bits. */
+   none. Computed in floats, which hold the sums to 24 bits. */
 void exact_quantize(StepBuf *, const View *y, const View *sums, const View *bias,
                     const View scale[3], const View *zero);
 #endif

@@ -1,5 +1,5 @@
-/* print_digests.c -- a program for the build: prints the C file of digest_table (digest.h), the
-   digest of every operator, computed from the definitions that were compiled. */
+/* print_digests.c -- a program that runs during the build. It computes the digest of every operator
+   from the compiled definitions, and prints the C file of digest_table (digest.h). */
 #include "ops/operator/digest.h"
 #include "ops/operator/signature.h"
 #include <stdio.h>

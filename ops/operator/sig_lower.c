@@ -1,7 +1,7 @@
-/* sig_lower.c -- from a signature at bound sizes to views and steps: first what the operator itself
-   says, then what its definition's structure gives, unless data decide what is read; then its
-   reference kernel. A target without kernels for operators gets the definition there too, if that
-   does little for each element. */
+/* sig_lower.c -- lowers a signature with known sizes to views and steps: by the operator's own
+   steps; else by the structure of its definition, unless data decide what it reads; else by its
+   reference kernel. If the target has no kernel for the operator, the definition is used there as
+   well, provided that it does little for each element. */
 #include "ops/operator/signature.h"
 #include "ops/backend/view.h"
 #include "ops/core/element.h"
@@ -12,7 +12,7 @@ bool sig_lower_view(World *w, Sig sig, int port, Sizes sizes, const View in[], c
     return e && lower_view(w, e, sizes, in, like, out);
 }
 
-/* Elements in row-major order, written where they are dense. */
+/* Lowers a reshape to a copy, if y is dense. The copy writes y as a view with the sizes of x. */
 static bool lower_reshape(StepBuf *b, const View *x, const View *y) {
     View dense = view_dense(y->slot, y->dtype, y->rank, y->dim);
     for (int k = 0; k < y->rank; k++)
@@ -30,7 +30,7 @@ bool sig_lower_kernel(StepBuf *b, Sig sig, const View in[], const View out[]) {
     int n = 0;
     for (int j = 0; j < info->nout; j++) view[n++] = out[j];
     for (int k = 0; k < info->nin; k++)
-        view[n++] = in[k]; /* those left out too: kernels count on their places */
+        view[n++] = in[k]; /* omitted ones too: kernels find inputs by position */
     for (int k = 0; k < n; k++)
         if (view[k].rank >= 0 && !element_readable((DType)view[k].dtype))
             return b->why = "reference kernels do not read this element type", false;
@@ -42,14 +42,14 @@ bool sig_lower_kernel(StepBuf *b, Sig sig, const View in[], const View out[]) {
     return true;
 }
 
-/* Loop programs compute in doubles. */
+/* Whether doubles hold the elements exactly, as loop programs compute in doubles. */
 static bool fits_double(const View *v) {
     const DType t = (DType)v->dtype;
     return dtype_bits(t) <= 32 || dtype_class(t) == 'F';
 }
-/* The definition instead of the kernel; false: the steps are as they were. */
+/* Lowers to the definition instead of the kernel. False: no step was added. */
 static bool lower_for_target(StepBuf *b, Sig sig, const View in[], const View out[]) {
-    const double little = 8; /* operations for each element */
+    const double little = 8; /* the most operations per element */
     const SigInfo *info = sig_info(b->w, sig);
     const int before = b->n, buffers = b->nbuffers;
     double elements = 0;

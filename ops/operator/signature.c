@@ -1,8 +1,10 @@
-/* signature.c -- interned signatures. shape() runs once, when a signature is new, and so do
-   attribute defaults and needs; define() runs when first asked for. A cached definition is an index
-   into the table of expressions, which backtracking truncates below an older signature: it is kept
-   with the stamp of its table entry, and a stamp that is gone or another means that the entry was
-   given again. */
+/* signature.c -- interns signatures. When a signature is new, attributes are normalized, and
+   shape() runs and states its needs; define() runs when a definition is first asked for.
+
+   A cached definition is an index into the table of expressions, which backtracking may truncate
+   while an older signature remains. So it is cached together with a stamp that its entry in the
+   table has: if the entry is gone or has another stamp, the index was given to another expression
+   since, and define() runs again. */
 #include "ops/operator/signature.h"
 #include "ops/operator/value.h"
 #include <string.h>
@@ -17,14 +19,14 @@ typedef struct SigEntry {
     const Attr *attr;
     const Type **in;
     Type *out;
-    Cached *define; /* one for each output */
+    Cached *define; /* the cached definition of each output */
 } SigEntry;
 typedef struct Ops {
-    Column entries; /* Entry * beside the signatures */
-    Column stamps;  /* uint32_t beside the expressions */
+    Column entries; /* a SigEntry * for each signature */
+    Column stamps;  /* a uint32_t for each expression */
     uint32_t stamp;
 } Ops;
-typedef struct Record { /* what is interned, followed by the inputs' types */
+typedef struct Record { /* the record of a signature, followed by the types of its inputs */
     const Op *op;
     uint32_t attrs, nin, nout, none;
 } Record;
@@ -52,7 +54,7 @@ static Call call_of(World *w, const SigEntry *e, Needs *needs) {
 }
 Call sig_call(World *w, Sig sig, Needs *needs) { return call_of(w, entry_of(w, sig), needs); }
 
-/* Axes that are numbers count from the front, and lists of them ascend. */
+/* Makes constant axes count from the front, and sorts them in ascending order. */
 static void normalize_axes(World *w, PolyList *list, int rank, Poly out[RANK_MAX]) {
     int n = list->n;
     if (n > RANK_MAX) return;
@@ -100,7 +102,7 @@ static const char *needs_fit(World *w, const Needs *needs) {
     return NULL;
 }
 
-/* Runs shape() and keeps what it says. */
+/* Runs shape() and stores the output types and needs. */
 static void run_shape(World *w, SigEntry *e) {
     Lit room[64];
     Needs needs = {.room = 64, .v = room};
@@ -142,7 +144,7 @@ Sig sig_intern(World *w, const Op *op, const Attr *attr, int nin, const TypeId i
     bool variadic;
     int outputs = op_output_count(op, &variadic);
     if (!variadic) nout = outputs;
-    while (nin > 0 && !in[nin - 1]) nin--; /* inputs left out at the end */
+    while (nin > 0 && !in[nin - 1]) nin--; /* drops omitted inputs at the end */
     AttrsId attrs = normal_attrs(w, op, attr, nin && in[0] ? type_get(w, in[0])->dim.n : 0);
     size_t bytes = sizeof(Record) + sizeof(TypeId) * (size_t)nin;
     uint32_t stack[sizeof(Record) / 4 + INPUTS_ON_STACK];
@@ -162,7 +164,7 @@ void sig_attr(const World *w, Sig sig, Attr *out) {
     attrs_get(w, r->op->attrs, r->attrs, out);
 }
 
-/* A number that an expression keeps for as long as it is in the table. */
+/* The stamp of an expression, which it keeps as long as it is in the table. */
 static uint32_t *stamp_of(World *w, Ex e) { return column_at(w, &((Ops *)w->ops)->stamps, e); }
 
 static Ex run_define(World *w, SigEntry *e, int port) {

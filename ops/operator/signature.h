@@ -1,88 +1,92 @@
-/* signature.h -- the table of operators and signatures (operator, attributes, input types): what is
-   computed once for all nodes alike. */
+/* signature.h -- the table of operators, and the table of signatures. A signature is an operator
+   with attributes and input types. Everything that depends on the signature alone is computed once,
+   for all nodes that have it. */
 #ifndef ISOMER_SIGNATURE_H
 #define ISOMER_SIGNATURE_H
 #include "ops/operator/operator.h"
 
-/* The table of ops.def: op_add, op_affinegrid, .. Whoever means one operator names its constant, so
-   that the compiler refuses an unknown name. */
+/* The operators of ops.def: op_add, op_affinegrid, .. To mean a particular operator, name its
+   constant, so that the compiler refuses unknown names. */
 #define OP(name) extern const Op op_##name;
 #include "ops/ops.def"
 #undef OP
 int op_count(void);
 const Op *op_number(int);            /* 0 .. op_count() - 1 */
-const Op *op_find(const char *name); /* NULL: none */
-int op_index(const Op *);            /* walks the table; SigInfo and Node have it */
-bool op_algebraic(const Op *);       /* has define or expand */
-/* Inputs it must have at least; optional ones are not counted. */
+const Op *op_find(const char *name); /* NULL: there is none */
+int op_index(const Op *);            /* searches the table; SigInfo and Node have the result */
+bool op_algebraic(const Op *);       /* whether it has define or expand */
+/* The least number of inputs: optional ones are not counted. */
 int op_arity(const Op *, bool *variadic);
-/* Declared inputs, optional ones counted, a variadic as one. */
+/* The number of declared inputs: optional ones are counted, a variadic one as one. */
 int op_input_count(const Op *);
-/* The place of the input that is declared under this name; -1: there is none. */
+/* The position of the input with this declared name ("b?" for an optional b); -1: none. */
 int op_input_named(const Op *, const char *name);
-int op_constant_input(const Op *, const char *name); /* the same of one that may be left out */
-/* Whether the input at this place is neither optional nor one of any number. */
+int op_constant_input(const Op *, const char *name); /* likewise, also if it is optional */
+/* Whether the input at this position is neither optional nor variadic. */
 bool op_input_needed(const Op *, int input);
-int op_output_count(const Op *, bool *variadic); /* declared outputs, a variadic as one */
+/* the declared outputs, a variadic one counted as one */
+int op_output_count(const Op *, bool *variadic);
 
-typedef uint32_t Sig; /* interned; 0: none */
+typedef uint32_t Sig; /* an interned signature; 0: none */
 typedef struct SigInfo {
     const Op *op;
     int op_index;
     AttrsId attrs;
     int nin, nout;
-    const TypeId *in;  /* 0: input left out */
-    const TypeId *out; /* NULL when `why` is set */
-    const char *why;   /* why shape() refused; NULL: it did not */
+    const TypeId *in;  /* 0: an omitted input */
+    const TypeId *out; /* NULL if `why` is set */
+    const char *why;   /* why the signature was refused; NULL: it was not */
     int nneed;
-    const Lit *need; /* what must hold of sizes */
+    const Lit *need; /* what the sizes must satisfy */
 } SigInfo;
-/* attr holds all attributes in the order of op->attrs; nout matters for operators with a variable
-   number of outputs only. Never fails: a refused signature has `why`. Attributes are normalized
-   (negative axes count from the front, ..), so that equal meanings are the same signature. */
+/* Interns a signature. attr has all attributes in the order of op->attrs; nout matters only if the
+   number of outputs is variable. Never fails: a refused signature has `why`. Attributes are
+   normalized (negative axes count from the front, ..), so that signatures with equal meanings are
+   equal. */
 Sig sig_intern(World *, const Op *, const Attr *attr, int nin, const TypeId in[], int nout);
 const SigInfo *sig_info(World *, Sig);
-void sig_attr(const World *, Sig, Attr *out); /* the attributes, in order */
-/* Over i0, i1, ..; 0: it has none (composites too: expand them). Computed once. */
+void sig_attr(const World *, Sig, Attr *out); /* stores all attributes in order */
+/* The definition of output `port` over i0, i1, ..; 0: it has none (as composites: expand them).
+   Computed once. */
 Ex sig_define(World *, Sig, int port);
-/* The same, but 0 if the kernel says more than the definition (OP_DECIDES): numbers are computed
-   from it only otherwise. */
+/* Likewise, for computing numbers: 0 if the kernel must be used instead (OP_DECIDES). */
 Ex sig_define_numbers(World *, Sig, int port);
-/* The parameters of an S_OP step of this signature (isomer_op_steps.h); returns how many there are,
-   -1: an attribute is not a number. */
+/* Stores the parameters of an S_OP step of this signature (isomer_op_steps.h) and returns their
+   number; -1: an attribute is not a number. */
 int sig_params(World *, Sig, int64_t param[OP_PARAMS]);
-/* From where to where the elements of an input must lie (Op.domain); false: anywhere. */
+/* Stores the valid range of the elements of an input (Op.domain); false: any value is valid. */
 bool sig_domain(World *, Sig, int input, Poly *low, Poly *high);
-/* Elements of output 0 of an integer operator from the inputs' elements; its sizes must be numbers.
-   false: unknown. */
+/* Computes the elements of output 0 of an integer operator from those of its inputs; its sizes must
+   be numbers. False: not known. */
 bool sig_value(World *, Sig, const PolyList in[], Poly *out);
-/* Operations read off the definition, where each distinct subexpression is computed once for every
-   value of what it mentions; 0 for views; < 0: a size has no value. */
+/* The number of operations of the definition, with each distinct subexpression computed once for
+   all values of the variables that it mentions; 0 for views; < 0: a size has no value. */
 double sig_flops(World *, Sig, Sizes);
 
-/* What the definition is, read off its structure. */
+/* The kind of a definition, determined from its structure. */
 typedef enum SigKind {
     SIG_OTHER,
-    SIG_VIEW,        /* one element of an input at affine indices, no guard */
-    SIG_RESHAPE,     /* all elements of input 0 in row-major order, and no view */
-    SIG_ELEMENTWISE, /* no sum, maximum or guard; each input is read at the output's indices */
-    SIG_REDUCTION    /* a sum or maximum of one input, without guard, perhaps scaled */
+    SIG_VIEW,        /* one element of an input at affine indices, without guard */
+    SIG_RESHAPE,     /* all elements of input 0 in row-major order, but not a view */
+    SIG_ELEMENTWISE, /* no sum, maximum or guard: inputs are read at the output's indices, or an
+                        element is converted */
+    SIG_REDUCTION    /* a sum or maximum over one input without guard, perhaps scaled */
 } SigKind;
 SigKind sig_kind(World *, Sig, int port);
 
-/* What the operator's own functions take. needs collects what they require; NULL: it is not
-   wanted. */
+/* The argument for the operator's own functions. needs collects what they require of sizes; NULL:
+   ignored. */
 Call sig_call(World *, Sig, Needs *);
 
-/* Steps of a signature at bound sizes (sig_lower.c). in[k].rank < 0: input left out. */
-/* The output is a view of an input, which needs no step. */
+/* Lowering of a signature with known sizes (sig_lower.c). in[k].rank < 0: the input is omitted. */
+/* Sets *out if the output is a view of an input, which needs no step; false: it is not. */
 bool sig_lower_view(World *, Sig, int port, Sizes, const View in[], const View *like, View *out);
-/* All outputs: Op.steps, or what the definition's structure gives, or the reference kernel (S_OP);
-   false: why is set. */
+/* Appends steps for all outputs: by Op.steps, by the structure of the definition, or by the
+   reference kernel (S_OP). False: `why` is set. */
 bool sig_lower(StepBuf *, Sig, const View in[], const View out[]);
-/* The reference kernel of an operator that has one. */
+/* Appends an S_OP step for the reference kernel of an operator that has one. */
 bool sig_lower_kernel(StepBuf *, Sig, const View in[], const View out[]);
 
-/* What a World needs for signatures; graph_world_new (graphs/world.h) calls it. */
+/* Prepares a World for signatures; graph_world_new (graphs/world.h) calls it. */
 void world_init_ops(World *);
 #endif

@@ -1,10 +1,11 @@
-/* structure.c -- what a definition is, read off its tree: how many operations it takes, whether it
-   is a view, element-wise or a reduction. */
+/* structure.c -- reads off the tree of a definition how many operations it takes, and whether it is
+   a view, element-wise or a reduction. */
 #include "ops/operator/signature.h"
 #include <stdlib.h>
 
-/* Each distinct subexpression is computed once for every value of the variables (output indices,
-   bound variables) it mentions: a softmax's sum once a row, not once an element. */
+/* Counts operations. Each distinct subexpression is computed once for all values of the variables
+   (output indices and bound variables) that it mentions: the sum in a softmax once per row, not
+   once per element. */
 enum { NODES_MAX = 512, VARIABLES_MAX = 64 };
 typedef struct Count {
     World *w;
@@ -13,13 +14,13 @@ typedef struct Count {
     Symbol var[VARIABLES_MAX];
     double extent[VARIABLES_MAX];
     Ex node[NODES_MAX];
-    uint64_t mask[NODES_MAX]; /* the variables node[] mentions */
+    uint64_t mask[NODES_MAX]; /* the variables that node[] mentions */
     double total;
-    bool unknown; /* a size without value */
+    bool unknown; /* a size has no value */
 } Count;
 
-/* Two sums may run over one variable; it is counted once. Where it is among the variables, -1: one
-   too many, or its extent is not known. */
+/* The position of s among the variables, to which it is added unless another sum has it already.
+   -1: there are too many variables, or the extent is not known. */
 static int count_variable(Count *c, Symbol s, Poly extent) {
     int64_t n;
     for (int k = 0; k < c->nvar; k++)
@@ -57,8 +58,10 @@ static bool is_operation(const Count *c, const ExNode *e) {
     default: return false;
     }
 }
-/* Two conditions p >= 0 and q >= 0 that keep s*v + .. within p + q + 1 places leave the variable v
-   a value for every |s| of them: of a transposed convolution the places that a kernel covers. */
+/* Reduces the extent of a variable v by conditions. If p >= 0 and q >= 0, where p changes by s with
+   each step of v and p + q does not depend on v, then p lies in 0..p + q, which is true for at most
+   (p + q) / |s| + 1 values of v. In a transposed convolution, these are the places that a kernel
+   covers. */
 static void narrow_extent(Count *c, int var, const Cond *cond) {
     World *w = c->w;
     const Symbol v = c->var[var];
@@ -83,7 +86,8 @@ static uint64_t count_node(Count *c, Ex x) {
     ex_get(c->w, x, &e);
     bool binds = e.kind == EX_SUM || e.kind == EX_MAXIMUM;
     int first = c->nvar;
-    uint64_t mask = 0, own = 0; /* the variable of a TAKE has one value: no loop over the body */
+    uint64_t mask = 0, own = 0; /* own: the variables bound here, but not by a TAKE: it has one
+                                   value, so there is no loop over the body */
     for (int k = 0; binds && k < e.n; k++) {
         const Symbol s = poly_is_symbol(c->w, e.dims[k]);
         const int at = count_variable(c, s, symbol_def(c->w, s).arg[0]);
@@ -127,8 +131,8 @@ static bool mentions_index(World *w, Poly p) {
         if (poly_mentions(w, p, symbol_index(w, a))) return true;
     return false;
 }
-/* Each monomial has one output index at most, and no defined symbol (digit, floor, min) mentions
-   one. */
+/* Whether p is affine in the output indices: each monomial has at most one of them, and no computed
+   symbol (digit, floor, min) mentions one. */
 static bool is_affine(World *w, Poly p) {
     Monomial m;
     for (PolyScan s = poly_scan(w, p); poly_next(&s, &m);) {
@@ -168,7 +172,7 @@ static bool is_elementwise(World *w, Ex x) {
     }
 }
 
-/* A number or size times e, or e itself. */
+/* Removes a factor that is a number, a size or the reciprocal of one. */
 static Ex unscaled(World *w, Ex x) {
     ExNode e, f;
     ex_get(w, x, &e);
@@ -189,8 +193,8 @@ static bool is_reduction(World *w, Ex x) {
     return e.kind == EX_AT && all_dims(w, &e, is_plain);
 }
 
-/* How many entries of an index, from `from` on, are all digits of one number (entries of axes of
-   size 1 do not count); *number is that number. */
+/* If the entries of an index from `from` on are all digits of one number, in order (axes of size 1
+   do not count), returns how many entries these are, and the number in *number; else 0. */
 static int digit_run(World *w, const ExNode *at, const Dims *x, int from, Poly *number) {
     Symbol s = poly_is_symbol(w, at->dims[from]);
     SymbolDef d = s ? symbol_def(w, s) : (SymbolDef){.kind = SYM_INDEX};
@@ -207,10 +211,12 @@ static int digit_run(World *w, const ExNode *at, const Dims *x, int from, Poly *
     *number = d.arg[0];
     return digit + 1 == d.narg ? k - from : 0;
 }
-/* The row-major position read in x is the row-major position written in y. */
+/* Whether the row-major position that is read in x equals the row-major position of the output
+   index in y. */
 static bool same_order(World *w, const ExNode *at, const Dims *x, const Dims *y) {
     Poly in = 0, out = 0, number;
-    Symbol single[RANK_MAX]; /* indices of axes of size 1 are 0, however they are written */
+    Symbol single[RANK_MAX]; /* indices along axes of size 1, which are 0 however they are
+                                written */
     Poly zero[RANK_MAX] = {0};
     int nsingle = 0;
     for (int a = 0; a < y->n; a++) {
@@ -235,7 +241,7 @@ SigKind sig_kind(World *w, Sig sig, int port) {
     ex_get(w, define, &e);
     if (e.kind == EX_AT) {
         if (type_get(w, info->in[e.word])->dtype != type_get(w, info->out[port])->dtype)
-            return SIG_ELEMENTWISE; /* it converts */
+            return SIG_ELEMENTWISE; /* it converts the element type */
         if (all_dims(w, &e, is_affine)) return SIG_VIEW;
         if (e.word == 0 &&
             same_order(w, &e, &type_get(w, info->in[0])->dim, &type_get(w, info->out[port])->dim))

@@ -1,5 +1,5 @@
-/* table.c -- the table of operators, made of ops.def: each line OP(name) stands for the constant
-   op_name of the file that describes it. */
+/* table.c -- the table of operators, made from ops.def: each line OP(name) stands for the constant
+   op_name, defined in the operator's file. */
 #include "ops/operator/signature.h"
 #include <stdio.h>
 #include <string.h>
@@ -28,8 +28,8 @@ OpKernel op_kernel(const char *name) {
     return op ? op->kernel : NULL;
 }
 
-/* Names of a declaration such as "x w b?" or "xs..": how many in all, how many that are needed,
-   whether the last is variadic. */
+/* Counts the names of a declaration such as "x w b?" or "xs..": returns the number of all, and
+   stores that of the required ones and whether the last is variadic. */
 static int names(const char *text, int *needed, bool *variadic) {
     int n = 0;
     *needed = 0;

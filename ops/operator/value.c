@@ -1,7 +1,7 @@
-/* value.c -- elements of integer tensors as polynomials over sizes: what shape computations
-   compute. A definition is walked with its indices bound to numbers and inputs to known elements;
-   anything that is not a polynomial, or not decided for all sizes, makes the
-   whole value unknown. */
+/* value.c -- elements of integer tensors as polynomials over sizes, which is what shape
+   computations need. A definition is evaluated with its indices bound to numbers and its inputs to
+   known elements. If anything in it is not a polynomial, or a condition is not decided for all
+   sizes, the whole value is unknown. */
 #include "ops/operator/value.h"
 #include "ops/operator/op.h"
 
@@ -20,7 +20,8 @@ static Poly bind_poly(ValueWalk *k, Poly p) {
     return poly_subst(k->w, p, k->nbound, k->from, k->to);
 }
 
-/* Never negative whatever the sizes: sums of products of natural symbols. */
+/* Whether a symbol can be shown to be >= 0 for all sizes. A polynomial of such symbols with no
+   negative coefficient is >= 0, too. */
 static bool natural_symbol(const World *w, Symbol s) {
     SymbolDef d = symbol_def(w, s);
     int64_t by;
@@ -40,13 +41,14 @@ bool value_natural(const World *w, Poly p) {
     }
     return true;
 }
-/* p with the argument k in place of the minimum `s`, that it has `times` times. */
+/* Replaces the minimum s, which p has `times` times, by its argument k. */
 static Poly with_argument(World *w, Poly p, Symbol s, int64_t times, int k) {
     const Poly apart = poly_sub(w, poly_symbol(w, s), symbol_def(w, s).arg[k]);
     return poly_sub(w, p, poly_scale(w, apart, times));
 }
-/* A minimum that is added must be replaced by both of its arguments, one that is subtracted by
-   either. */
+/* Whether p is shown to be >= 0, replacing up to `depth` minima. A minimum that is added may be
+   either argument, so both cases must be shown; one that is subtracted is at most either, so one
+   case suffices. */
 static bool natural_to_depth(World *w, Poly p, int depth) {
     enum { MOST = 4 };
     Symbol least[MOST];
@@ -66,10 +68,9 @@ static bool natural_to_depth(World *w, Poly p, int depth) {
     return false;
 }
 bool value_natural_by_cases(World *w, Poly p) {
-    enum { WITHIN = 3 }; /* others */
+    enum { WITHIN = 3 }; /* minima replaced one within the other */
     return natural_to_depth(w, p, WITHIN);
 }
-/* 1: it holds for all sizes, 0: for none, -1: not decided. */
 int value_decide(World *w, Lit l) {
     bool never = value_natural(w, poly_sub(w, poly_scale(w, l.p, -1), poly_int(w, 1)));
     bool positive = value_natural(w, poly_sub(w, l.p, poly_int(w, 1)));
@@ -77,7 +78,7 @@ int value_decide(World *w, Lit l) {
     return value_natural(w, l.p) ? 1 : never ? 0 : -1;
 }
 
-/* Row-major position of a constant index, or -1. */
+/* The row-major position of a constant index, or -1. */
 static int64_t position(ValueWalk *k, const ExNode *e, const Type *t) {
     int64_t at = 0, i, n;
     for (int a = 0; a < e->n; a++) {
@@ -105,7 +106,7 @@ static bool walk_pair(ValueWalk *k, const ExNode *e, Poly *out) {
     else *out = poly_sub(k->w, poly_add(k->w, a, b), poly_min(k->w, a, b));
     return true;
 }
-/* The only function that keeps integers and is decided by a sign. */
+/* Evaluates abs, the only function that maps integers to integers and is decided by a sign. */
 static bool walk_abs(ValueWalk *k, const ExNode *e, Poly *out) {
     if (e->word != FN_ABS || !value_tree(k, e->a, out)) return false;
     int positive = value_decide(k->w, (Lit){*out, false});
@@ -124,7 +125,7 @@ static bool walk_if(ValueWalk *k, const ExNode *e, Poly *out) {
     int which = condition_holds(k, &e->cond);
     return which >= 0 && value_tree(k, which ? e->a : e->b, out);
 }
-/* Binds bound variable `axis` of a sum to each of its values, and adds up. */
+/* Adds up a sum, binding its variables from number `axis` on to each of their values. */
 static bool walk_sum(ValueWalk *k, const ExNode *e, int axis, Poly *out) {
     if (axis == e->n) {
         Poly term = 0;
@@ -167,7 +168,7 @@ static bool value_tree(ValueWalk *k, Ex x, Poly *out) {
     }
 }
 
-/* Elements of a type with constant sizes; -1: not constant, or too many to follow. */
+/* The number of elements of a type with constant sizes; -1: not constant, or too many elements. */
 static int64_t value_count(const World *w, const Type *t) {
     int64_t count = 1, n;
     for (int a = 0; a < t->dim.n; a++) {
@@ -177,7 +178,7 @@ static int64_t value_count(const World *w, const Type *t) {
     }
     return count;
 }
-/* The index of element number `at` of a tensor with constant sizes. */
+/* The index of element number `at`, in row-major order, of a tensor with constant sizes. */
 static Dims index_of(World *w, const Type *t, int64_t at) {
     Dims i = {.n = t->dim.n};
     for (int a = t->dim.n - 1; a >= 0; a--) {
@@ -213,7 +214,7 @@ int decide_ge(Call *c, Poly a, Poly b) {
     return value_decide(c->w, (Lit){poly_sub(c->w, a, b), false});
 }
 
-/* The element of input k that belongs to output index i. */
+/* The element of input k that is broadcast to output index i. */
 static bool input_element(Call *c, const PolyList in[], int k, Dims i, Poly *out) {
     Dims n = c->in[k]->dim, tail = dims_tail(i, n.n);
     int64_t at = 0, size, index;

@@ -1,5 +1,6 @@
-/* null_backend.c -- the smallest plug-in: its device holds memory and copies, and can run no step
-   but fill, which it does not do. It sees isomer_backend.h and nothing else of ours. */
+/* null_backend.c -- the smallest possible plug-in. Its device allocates and copies memory; of the
+   steps it accepts only fill, and running that does nothing. It includes isomer_backend.h and no
+   other header of this project. */
 #include "isomer_backend.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* wrong_backend.c -- a plug-in that runs every step by the plain reference and does one thing
-   wrong: convolutions of which the weights were scaled (a weight above 100) come out 1 % too large.
-   For tests of what must catch it. */
+/* wrong_backend.c -- a plug-in that runs every step by the plain reference, with one fault: a
+   convolution whose first weight is above 100, as after scaling, gives results that are 1 % too
+   large. Tests use it to see whether the fault is noticed. */
 #include "test/shared/steps_reference.h"
 #include <stdio.h>
 
@@ -14,7 +14,7 @@ struct Kernel {
     Scalar code[256];
 };
 
-/* steps_reference.h needs these two of the library, which a plug-in cannot see. */
+/* steps_reference.h needs these two functions of the library, which a plug-in cannot see. */
 #define BITS(id, onnx, name, bits, class) [onnx] = bits,
 #define CLASS(id, onnx, name, bits, class) [onnx] = class,
 int dtype_bits(DType t) {

@@ -1,5 +1,6 @@
-/* definition_case.h -- a definition at bound sizes with drawn data, for ops_core_eval.c: by a walk
-   of the tree, by the loop program, and by that in parts, against what a test wrote into want[]. */
+/* definition_case.h -- for ops_core_eval.c: evaluates a definition at known sizes on random data in
+   three ways, by walking its tree, by its loop program, and by the loop program in parts, and
+   compares the results with want[], which a test fills by plain loops. */
 #ifndef ISOMER_DEFINITION_CASE_H
 #define ISOMER_DEFINITION_CASE_H
 #include "ops/operator/op.h"
@@ -15,14 +16,15 @@
 
 enum { INPUTS = 3, ELEMENTS = 1 << 14, ROUNDS = 20 };
 
-typedef struct Case { /* one definition at bound sizes, with data */
+typedef struct Case { /* one definition at known sizes, with data */
     World *w;
     Call call;
     Random random;
     Tensor in[INPUTS], out;
+    /* the inputs, the expected result, and the computed result */
     Number data[INPUTS][ELEMENTS], want[ELEMENTS], got[ELEMENTS];
-    int64_t size[64]; /* values by symbol */
-    const Numbers *num;
+    int64_t size[64];   /* by symbol: its value */
+    const Numbers *num; /* the number system: doubles, rationals or residues */
     Ex e;
 } Case;
 
@@ -46,7 +48,7 @@ static int64_t draw(Case *c, int64_t low, int64_t high) {
     return low + (int64_t)random_below(&c->random, (uint64_t)(high - low + 1));
 }
 
-/* A named size with this value. */
+/* Makes a size with this name and value. */
 static Poly named(Case *c, const char *name, int64_t value) {
     Symbol s = symbol_named(c->w, name);
     assert_true(s < 64);
@@ -61,6 +63,7 @@ static Tensor tensor(Number *v, int rank, const int64_t *dim) {
     return t;
 }
 
+/* A rank and a list of sizes, as two arguments. */
 #define DIMS(...) \
     (int)(sizeof((int64_t[]){__VA_ARGS__}) / 8), (const int64_t[]) { __VA_ARGS__ }
 
@@ -88,7 +91,8 @@ static bool program_of(Case *c, Ex e, int rank, const int64_t dim[], LoopProgram
     return loop_compile(&source, c->w->arena, out, why);
 }
 
-/* The program in parts of the output's longest axis, each by a loop of its own. */
+/* Runs the program in parts along the longest axis of the output, each part by a loop of its
+   own. */
 static void run_in_parts(const Case *c, LoopProgram p, const View view[], void *const slot[]) {
     enum { PARTS = 3 };
     int axis = 0;
@@ -105,7 +109,7 @@ static void run_in_parts(const Case *c, LoopProgram p, const View view[], void *
     }
 }
 
-/* want[] has been filled by plain loops. */
+/* Checks that all evaluations agree with want[], which plain loops have filled. */
 static void both_agree(Case *c) {
     Error error = {0};
     Sizes sizes = {64, c->size};
@@ -156,6 +160,7 @@ static Dims dims(int n, const Poly *v) {
     for (int k = 0; k < n; k++) d.v[k] = v[k];
     return d;
 }
+/* A Dims of these sizes. */
 #define D(...) \
     dims((int)(sizeof((Poly[]){__VA_ARGS__}) / sizeof(Poly)), (const Poly[]){__VA_ARGS__})
 

@@ -1,18 +1,20 @@
-/* fixture.h -- what tests of graphs begin with. What cannot be made fails the test and says why. */
+/* fixture.h -- makes the values and graphs with which tests of graphs begin. If something cannot be
+   made, the test fails with the reason. */
 #ifndef ISOMER_TEST_FIXTURE_H
 #define ISOMER_TEST_FIXTURE_H
 #include "graphs/graph_text.h"
 
-/* The graph of a text, in the World's arena. names (may be NULL): its values by name. */
+/* Parses a graph, in the World's arena. graph_named also returns its values by name (`names` may be
+   NULL). */
 Graph graph_named(World *, const char *text, Names *names);
 Graph graph_of(World *, const char *text);
-/* A constant of rank 0. */
+/* Makes a constant of rank 0. */
 Value constant_of(World *, float);
-/* A polynomial of n characters. */
+/* Parses a polynomial, which is the first n characters of the text. */
 Poly poly_of(World *, const char *text, size_t n);
-/* What is printed after the line `body`: nodes and outputs. */
+/* Prints the graph's nodes and outputs, that is, everything after the line `body`. */
 const char *graph_body(World *, const Graph *);
-/* Setup and teardown of a test whose state is a World of its own. */
+/* Setup and teardown for a test whose state is a World of its own. */
 int fixture_world(void **state);
 int fixture_world_free(void **state);
 #endif

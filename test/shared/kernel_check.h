@@ -1,6 +1,6 @@
-/* kernel_check.h -- steps of operators drawn at random, run on four devices of the CPU, the
-   instruction sets of the machine in turn, and compared with the reference kernel or the
-   definition: for tests that list families of operators. */
+/* kernel_check.h -- draws random steps of operators, runs them on four CPU devices, with the
+   instruction sets of the machine in turn, and compares the results with the reference kernel or
+   the definition. Tests include it and list families of operators. */
 #ifndef ISOMER_KERNEL_CHECK_H
 #define ISOMER_KERNEL_CHECK_H
 #include "ops/backend/backend.h"
@@ -30,12 +30,12 @@ typedef struct Drawn {
     int nin, nout;
     Type in[VIEWS];
     Sig sig;
-    View view[VIEWS]; /* inputs, then outputs: slots of the same numbers */
+    View view[VIEWS]; /* inputs, then outputs; view k is in slot k */
     char *data[VIEWS];
     size_t bytes[VIEWS];
-    double tolerance; /* 0: the same bits */
-    int algorithm;    /* the choice of each step, where it has so many */
-    uint64_t known;   /* inputs whose contents a kernel is told when it is made, as bits */
+    double tolerance; /* 0: results must have the same bits */
+    int algorithm;    /* the choice of each step, modulo the number of its choices */
+    uint64_t known;   /* a bit for each input whose contents are known when a kernel is compiled */
 } Drawn;
 typedef struct Family {
     const char *op;
@@ -44,7 +44,7 @@ typedef struct Family {
 } Family;
 
 static const Backend *cpu;
-static Device *device[4]; /* an instruction set, generic; the same with threads */
+static Device *device[4]; /* a table of the machine, generic code; the same with threads */
 static const Simd *table[SIMD_TABLES];
 static int tables;
 
@@ -55,7 +55,7 @@ static double real(Drawn *t, double low, double high) {
     return low + (high - low) * random_unit(&t->random);
 }
 
-/* ---- what cases are made of */
+/* ---- making cases */
 static void attribute(Drawn *t, const char *name, const char *value, ...) {
     char text[200];
     va_list list;
@@ -78,7 +78,7 @@ static void defaults(Drawn *t) {
             attribute(t, t->op->attrs[k].name, "%s", t->op->attrs[k].init);
 }
 
-/* Axes in any order in memory, with gaps; most often dense. */
+/* Most often leaves the layout dense; otherwise draws an order of the axes in memory, with gaps. */
 static void lay_out(Drawn *t, View *v) {
     int axis[STEP_RANK];
     int64_t stride = 1;
@@ -121,7 +121,7 @@ static double whole(Drawn *t, double low, double high) {
     return (double)draw(t, (int64_t)low, (int64_t)high);
 }
 static inline void left_out(Drawn *t) { t->view[t->nin++] = (View){.slot = -1, .rank = -1}; }
-/* A list as the value of an attribute. */
+/* Sets an attribute to a list. */
 static inline void numbers(Drawn *t, const char *name, int n, const int64_t v[]) {
     char list[200] = "[";
     for (int a = 0; a < n; a++)
@@ -214,7 +214,8 @@ static void by_definition(Drawn *t, char *const data[]) {
     loop_run(loop, (void *const *)data, NULL);
     loop_free(loop);
 }
-/* Steps are run twice, one after the other, and write nothing past their scratch memory. */
+/* Runs the steps twice in sequence, and checks that they do not write beyond their scratch
+   memory. */
 static void by_steps(Drawn *t, Device *d, char *data[]) {
     Made made[STEPS];
     StepBuf b = stepbuf_new(t->w, (Sizes){0}, t->w->arena);
@@ -236,7 +237,8 @@ static void by_steps(Drawn *t, Device *d, char *data[]) {
     }
 }
 
-/* Whether differences are counted, not told: of loops with a fault in them. */
+/* Whether differences are only counted and do not fail the test: used with inner loops that have a
+   fault. */
 static bool noticing;
 static int noticed;
 static void describe(const Drawn *t, const char *what) {
@@ -252,7 +254,8 @@ static void describe(const Drawn *t, const char *what) {
     }
     fail_msg("%s: %s: %s", t->op->name, what, text.data);
 }
-/* Elements are near, and bytes between them as they were. */
+/* Compares elements within the tolerance or, if it is 0, all bytes of the output, including those
+   between elements. */
 static void compare(Drawn *t, int k, const char *want, const char *got) {
     char what[200];
     const View *v = &t->view[k];
@@ -305,7 +308,7 @@ static void check(Drawn *t, bool definition) {
     for (int d = 0; d < 4; d++) free_outputs(t, got[d]);
     free_outputs(t, want);
 }
-/* With the tables of the machine in turn, or with this one. */
+/* Checks a family, with each table of the machine in turn or only with this one. */
 static void check_with(const Family *f, const Simd *only) {
     for (int n = 0; n < CASES; n += sample_step()) {
         Drawn *t = test_calloc(1, sizeof *t);
@@ -330,7 +333,7 @@ static void check_with(const Family *f, const Simd *only) {
 }
 
 static void check_family(const Family *f) { check_with(f, NULL); }
-/* How many results of these cases differ with a table that has a fault. */
+/* Counts the results that differ if a table with a fault is used. */
 static inline int differences(const Family *f, const Simd *wrong) {
     noticing = true, noticed = 0;
     check_with(f, wrong);
@@ -353,7 +356,7 @@ static int close_devices(void **state) {
     return 0;
 }
 
-/* ---- the test of a list of families, the last {0} */
+/* ---- the test of a list of families, which ends with {0} */
 static void drawn_steps_agree(void **state) {
     for (const Family *f = *state; f->op; f++) check_family(f);
 }

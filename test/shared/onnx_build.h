@@ -1,4 +1,5 @@
-/* onnx_build.h -- small ONNX models written field by field, for tests. */
+/* onnx_build.h -- writes small ONNX models field by field, for tests. The numbers are the field
+   numbers of onnx.proto. */
 #ifndef ISOMER_TEST_ONNX_BUILD_H
 #define ISOMER_TEST_ONNX_BUILD_H
 #include "graphs/onnx/onnx.h"
@@ -39,7 +40,8 @@ static inline void add_info(Text *graph, uint32_t number, const char *name, int6
     message(graph, number, &info);
 }
 
-/* n elements of this type, all 0; no bytes: no field for them. */
+/* Adds an initializer with n elements of this type, in `bytes` bytes of zeros (0: without a field
+   for the elements). */
 static inline void add_tensor_of(Text *graph, const char *name, uint64_t dtype, int64_t n,
                                  size_t bytes) {
     Text t = text_new(arena);
@@ -54,6 +56,7 @@ static inline void add_tensor(Text *graph, const char *name, int64_t n, size_t b
     add_tensor_of(graph, name, 1, n, bytes);
 }
 
+/* Adds a node with inputs a and b (b may be NULL). */
 static inline void add_node(Text *graph, const char *type, const char *a, const char *b,
                             const char *out) {
     Text t = text_new(arena);
@@ -65,6 +68,7 @@ static inline void add_node(Text *graph, const char *type, const char *a, const 
     message(graph, 1, &t);
 }
 
+/* The bytes of a ModelProto with this graph. */
 static inline Text whole_of(const Text *graph, uint64_t ir, uint64_t opset_version) {
     Text model = text_new(arena), opset = text_new(arena);
     wire_put_int(&model, 1, ir);
@@ -81,6 +85,7 @@ static inline Model *open_bytes(World *w, const char *bytes, size_t n, Error *e)
     return model_open(w, path, e);
 }
 
+/* Runs a group of tests with `arena` and `path`, the name of a temporary file. */
 static inline int run_with_file(const struct CMUnitTest *tests, size_t n) {
     arena = arena_new(NULL, 0);
     strcpy(path, "/tmp/isomer-onnx-XXXXXX");

@@ -1,5 +1,6 @@
-/* op_trial.h -- operators with a definition, drawn: attributes from the operator's own table, sizes
-   (0 and 1 among them), half of the time symbolic and bound only for the run, types and data. */
+/* op_trial.h -- draws random trials of operators that have a definition: attributes (from the
+   operator's own table), types, data and sizes (including 0 and 1). Half of the time sizes are
+   symbols that get a value only for the run. */
 #ifndef ISOMER_TEST_OP_TRIAL_H
 #define ISOMER_TEST_OP_TRIAL_H
 #include "ops/base/random.h"
@@ -19,13 +20,15 @@ typedef struct Trial {
     Random random;
     const Op *op;
     Attr attr[ATTRS_MAX];
+    /* gpu_cases and gpu_loops: numbers of trials on a GPU (ops_lower.c) */
     int nin, nout, port, gpu_cases[2], gpu_loops;
     Type in[INPUTS];
     bool given[INPUTS];
     Sig sig;
-    int64_t size[SYMBOLS];
+    int64_t size[SYMBOLS]; /* by symbol */
     Tensor data[INPUTS], want;
     Number number[INPUTS][ELEMENTS], wanted[ELEMENTS], got[ELEMENTS];
+    /* the inputs and results as floats, for back ends */
     _Alignas(64) float flat[INPUTS][ELEMENTS], out[OUTPUTS][ELEMENTS];
 } Trial;
 static Trial *trial_new(void) {
@@ -37,7 +40,7 @@ static int64_t draw(Trial *t, int64_t low, int64_t high) {
     return low + (int64_t)random_below(&t->random, (uint64_t)(high - low + 1));
 }
 
-/* A size as a number, or as a symbol that has this value. */
+/* Returns a size as a number, or as a symbol that has this value. */
 static Poly size_as(Trial *t, int64_t v, bool symbolic, int k, int axis) {
     char name[16];
     if (!symbolic) return poly_int(t->w, v);
@@ -47,8 +50,8 @@ static Poly size_as(Trial *t, int64_t v, bool symbolic, int k, int axis) {
     return poly_symbol(t->w, s);
 }
 
-/* ---- attributes: a drawn value for each entry of a list; lists without drawn values are small
-   numbers */
+/* ---- attributes: each entry of a list is drawn from the values of the attribute's table; without
+   such values it is a small number */
 static void entry(Trial *t, const AttrDef *d, Text *out) {
     const char *at = d->draw;
     if (!at) {
@@ -89,8 +92,8 @@ static bool draw_attr(Trial *t, const AttrDef *d, Attr *a) {
     return attr_parse(t->w, &s, d, a);
 }
 
-/* ---- sizes: of the first input, or one axis or some of them, or new ones; then the signature
-   decides */
+/* ---- sizes: the later inputs get sizes of the first one, or some of its axes, or new ones; the
+   signature then decides whether they are valid */
 static void draw_inputs(Trial *t) {
     bool variadic, symbolic = draw(t, 0, 1);
     int least = op_arity(t->op, &variadic), most = op_input_count(t->op), rank = (int)draw(t, 1, 4);
@@ -111,7 +114,8 @@ static void draw_inputs(Trial *t) {
     }
 }
 
-/* Truth values first, whole numbers second, or bytes: some operators take them, others refuse. */
+/* Sometimes gives an input another type: truth values first, whole numbers second, or all bytes.
+   Some operators accept this, others refuse. */
 static void draw_types(Trial *t) {
     int64_t kind = draw(t, 0, 9);
     for (int k = 0; k < t->nin && kind == 7; k++) t->in[k].dtype = DT_INT8;
@@ -119,7 +123,7 @@ static void draw_types(Trial *t) {
     if (kind == 9 && t->nin > 1) t->in[1].dtype = DT_INT64;
 }
 
-/* Sizes that chance alone does not meet. */
+/* Sets sizes that are valid for `rotary`, since chance would hardly meet any. */
 static void fit_rotary(Trial *t) {
     Type *x = &t->in[0], *angle = &t->in[1];
     x->dim = (Dims){4,
@@ -130,8 +134,8 @@ static void fit_rotary(Trial *t) {
     t->in[2] = *angle;
 }
 
-/* Kernels side by side, which is where a transposed convolution has a definition: strides are the
-   kernel's sizes. */
+/* Makes the kernel's sizes the strides, so that windows do not overlap: only then does a transposed
+   convolution have a definition. */
 static void fit_convtranspose(Trial *t) {
     enum { GROUP, STRIDES, PADS, DILATIONS, EXTRA };
     const int ns = t->in[0].dim.n - 2;
@@ -148,7 +152,8 @@ static void fit_convtranspose(Trial *t) {
     t->attr[EXTRA].ints = (PolyList){ns, number};
 }
 
-/* Blocks that lie in a picture as often as x says. */
+/* Draws an image and blocks such that the number of blocks is the size of x that the operator
+   requires. */
 static void fit_col2im(Trial *t) {
     enum { IMAGE, STRIDES = 2, PADS, DILATIONS, AXES = 2 };
     Poly *number = ARENA_NEW(t->w->arena, Poly, 3 * AXES), *x = t->in[0].dim.v;
@@ -167,7 +172,8 @@ static void fit_col2im(Trial *t) {
     t->in[0].dim.n = 3;
 }
 
-/* One tensor, its gradient and what is kept of each: the rate and the number of steps first. */
+/* Sets the inputs of an optimizer for one tensor: the rate, the number of steps, the tensor, its
+   gradient, and the states that are kept. */
 static void fit_optimizer(Trial *t, int kinds) {
     t->nin = 2 + kinds;
     t->nout = (int)draw(t, 1, kinds - 1);
@@ -239,7 +245,8 @@ static void draw_data(Trial *t) {
                             ? -1
                             : 1);
             if (t->in[k].dtype == DT_BOOL) v = v > 0;
-            if (t->in[k].dtype == DT_INT8 || t->in[k].dtype == DT_INT64) /* Places on any axis. */
+            /* indices that are valid on every axis */
+            if (t->in[k].dtype == DT_INT8 || t->in[k].dtype == DT_INT64)
                 v = (double)draw(t, -least_size(&t->data[0]), least_size(&t->data[0]) - 1);
             t->flat[k][j] = (float)v;
             t->number[k][j].real = v;

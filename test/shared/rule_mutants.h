@@ -1,5 +1,5 @@
-/* rule_mutants.h -- true rules made wrong in one place of their right sides, as rule text: what a
-   prover must not prove. */
+/* rule_mutants.h -- makes mutants of true rules: rules whose right side is changed in one place. A
+   prover must not prove those that are wrong. */
 #ifndef ISOMER_TEST_RULE_MUTANTS_H
 #define ISOMER_TEST_RULE_MUTANTS_H
 #include "ops/base/random.h"
@@ -24,7 +24,8 @@ typedef enum Mutation {
 } Mutation;
 const char *mutation_word(Mutation);
 
-/* One mutant of the rule named NAME-k, without axis blocks, in *out; which place is drawn. false:
-   this mutation has no place in it, or what comes out is not a rule, or is the same rule. */
+/* Makes one mutant, without axis blocks, of a rule; its name is that of the rule with "-k"
+   appended, and the place that is changed is drawn. Returns false if the rule has no place for this
+   mutation, or if the result is not a valid rule or is the same rule. */
 bool rule_mutant(Arena *, const Rule *, int k, Mutation, Random *, Rule *out);
 #endif

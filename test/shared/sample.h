@@ -1,10 +1,10 @@
-/* sample.h -- of a test's many cases or rules every n-th only, with ISOMER_SAMPLE=n: where programs
-   are slow, as under an emulator. */
+/* sample.h -- lets a test run only every n-th of its many cases or rules if ISOMER_SAMPLE=n is set,
+   for machines on which programs are slow, such as emulators. */
 #ifndef ISOMER_TEST_SAMPLE_H
 #define ISOMER_TEST_SAMPLE_H
 #include <stdlib.h>
 
-/* From one case to the next; 1 without the variable. */
+/* The step from one case to the next; 1 if the variable is not set. */
 static inline int sample_step(void) {
     const char *n = getenv("ISOMER_SAMPLE");
     return n && atoi(n) > 1 ? atoi(n) : 1;

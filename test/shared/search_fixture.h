@@ -1,5 +1,5 @@
-/* search_fixture.h -- for tests of the search: a World with rules of the test's own, believed
-   without proof. */
+/* search_fixture.h -- for tests of the search: makes a World with a test's own rules, which are
+   used without proof. */
 #ifndef ISOMER_TEST_SEARCH_FIXTURE_H
 #define ISOMER_TEST_SEARCH_FIXTURE_H
 #include "search/library.h"
@@ -12,7 +12,7 @@ typedef struct Fixture {
     World *w;
     Library library;
     Error error;
-    double neg; /* its price, where the test wants that */
+    double neg; /* the price of a neg node, in tests that set one */
 } Fixture;
 
 static void open_fixture(Fixture *f, const char *rules) {

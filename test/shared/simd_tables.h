@@ -1,6 +1,6 @@
-/* simd_tables.h -- what tests of the CPU back end's inner loops share: the tables of every
-   instruction set that the machine has, devices on one and on three threads without oneDNN, and
-   how many drawn cases notice a table with a fault in it. Include it once. */
+/* simd_tables.h -- what tests of the CPU back end's inner loops share: the tables of functions for
+   every instruction set that the machine has, devices with one and with three threads (both without
+   oneDNN), and a count of the random cases that notice a fault in a table. To be included once. */
 #ifndef ISOMER_TEST_SIMD_TABLES_H
 #define ISOMER_TEST_SIMD_TABLES_H
 #include "ops/cpu/cpu.h"
@@ -13,7 +13,7 @@ static const Simd *table[SIMD_TABLES];
 static int tables;
 static Device *one, *three;
 
-/* The setup and teardown of a group of tests. */
+/* Setup and teardown of a group of tests. */
 static int open_tables(void **state) {
     extern const Backend cpu_backend;
     (void)state;
@@ -29,7 +29,8 @@ static int close_tables(void **state) {
     return 0;
 }
 
-/* Of the cases drawn from the seeds below `cases`: on one thread with this table. */
+/* Counts the cases, of those with the seeds 0 to cases - 1, that notice the fault if the device
+   with one thread uses this table. */
 static int cases_noticed(const Simd *wrong, uint64_t cases, bool (*notices)(uint64_t seed)) {
     int n = 0;
     one->simd = wrong;

@@ -1,7 +1,7 @@
-/* step_cases.h -- steps drawn at random, for every back end: sizes (0 and 1 included), strides,
-   types and parameters, contents; how one is run through a back end's own memory, and compared with
-   the reference of steps_reference.h. All bytes of the output's buffer that the step does not own
-   must stay as they were. */
+/* step_cases.h -- draws random steps for tests of back ends: sizes (including 0 and 1), strides,
+   types, parameters and contents. Also runs a step in a back end's own memory and compares the
+   result with the reference of steps_reference.h. All bytes of the output's buffer that the step
+   does not own must keep their values. */
 #ifndef ISOMER_TEST_STEP_CASES_H
 #define ISOMER_TEST_STEP_CASES_H
 #include "ops/backend/backend.h"
@@ -21,18 +21,20 @@ typedef struct Case {
     double tolerance;
 } Case;
 
-/* Draws case `seed` of a kind (of any but loop and op) and its contents; case_end frees these. */
+/* Draws case number `seed` of a kind (any but loop and op) with its contents, which case_end
+   frees. */
 void case_start(Case *, uint64_t seed, StepKind);
 void case_end(Case *);
-/* Memory and contents for view i, with guards around; case_end frees it. */
+/* Allocates and fills the memory of view i, with guards around it; case_end frees it. */
 void case_buffer(Case *, int i);
+/* Describes the case in one line. */
 void case_describe(const Case *, char *text, size_t n);
-/* A number from low to high, both included. */
+/* Draws a number from low to high, both included. */
 int64_t case_draw(Case *, int64_t low, int64_t high);
-/* Runs one choice twice, with every slot in the back end's memory. known: which inputs are weights,
-   as bits. False: compile refused it. */
+/* Runs one choice twice, with every slot in the back end's memory. `known` has a bit for each view
+   whose contents are passed to compile as weights. Returns false if compile refuses the choice. */
 bool case_run(Case *, const Backend *, Device *, int choice, int known);
-/* 0: the output is right and nothing else was touched; else `text` says what is wrong. want: what
-   ref_run gave. */
+/* Compares the output with `want`, the result of ref_run. Returns 0 if it is right and nothing else
+   was written; otherwise `text` says what is wrong. */
 int case_compare(const Case *, const Num *want, int64_t count, char *text, size_t n);
 #endif

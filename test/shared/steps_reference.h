@@ -1,6 +1,6 @@
-/* steps_reference.h -- what a step means, said once more as plainly as possible: plain loops over
-   indices in double (integers in int64), one element at a time. Only for tests. A result is a list
-   of numbers in the order of view[0]'s indices. */
+/* steps_reference.h -- computes steps as plainly as possible, for tests only: loops over indices,
+   in double (integers in int64), one element at a time. A result is a list of numbers in the order
+   of the indices of view[0]. */
 #ifndef ISOMER_TEST_STEPS_REFERENCE_H
 #define ISOMER_TEST_STEPS_REFERENCE_H
 #include "ops/core/type.h"
@@ -9,12 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One number in both forms; `d` counts for floats, `i` for integers (uint64: its bits) */
+/* A number in both forms: `d` is valid for floats, `i` for integers (for uint64, its bits). */
 typedef struct Num {
     double d;
     int64_t i;
 } Num;
 
+/* The value of a 16-bit float with so many exponent bits: 5 for float16, 8 for bfloat16. */
 static double ref_half(uint16_t h, int exponent_bits) {
     const int mantissa_bits = 15 - exponent_bits, bias = (1 << (exponent_bits - 1)) - 1;
     const int e = (h >> mantissa_bits) & ((1 << exponent_bits) - 1),
@@ -24,7 +25,7 @@ static double ref_half(uint16_t h, int exponent_bits) {
     return sign *
            (e ? ldexp(1 + ldexp(m, -mantissa_bits), e - bias) : ldexp(m, 1 - bias - mantissa_bits));
 }
-/* The nearest 16-bit float, found by search: ties go to the even pattern. */
+/* The nearest 16-bit float, found by binary search; ties go to the even bit pattern. */
 static uint16_t ref_to_half(double d, int exponent_bits) {
     const uint16_t inf = (uint16_t)(((1 << exponent_bits) - 1) << (15 - exponent_bits)),
                    sign = signbit(d) ? 0x8000 : 0;
@@ -40,7 +41,7 @@ static uint16_t ref_to_half(double d, int exponent_bits) {
                  top = ref_half((uint16_t)(inf - 1), exponent_bits);
     const double above = high == inf ? 2 * top - ref_half((uint16_t)(inf - 2), exponent_bits)
                                      : ref_half(high, exponent_bits);
-    /* Beyond the greatest: as if there were one more. */
+    /* Beyond the greatest finite number, rounds as if one more number followed it. */
     const bool up = a - below > above - a || (a - below == above - a && (low & 1));
     return (uint16_t)(sign | (up ? high : low));
 }
@@ -76,7 +77,8 @@ static int64_t ref_clamp(double d, double low, double high) {
         return high >= 0x1p64 ? (int64_t)UINT64_MAX : high >= 0x1p63 ? INT64_MAX : (int64_t)high;
     return d >= 0x1p63 ? (int64_t)(uint64_t)d : (int64_t)d;
 }
-/* What a stored element of this type reads back as. */
+/* What a number reads back as after it was stored as an element of this type. real: the number is
+   in x.d, else in x.i. */
 static Num ref_round(Num x, int dtype, bool real) {
     const int bits = dtype_bits((DType)dtype);
     Num r = x;
@@ -101,7 +103,8 @@ static Num ref_round(Num x, int dtype, bool real) {
     return r;
 }
 
-/* 'F' real, 'I' int64, 'U' uint64: the widest of the views decides. */
+/* The class of arithmetic for these views: 'F' real if any view is a float, else 'U' uint64 if any
+   view is uint64, else 'I' int64. */
 static char ref_class(const View *const view[], int n) {
     char c = 'I';
     for (int i = 0; i < n; i++) {
@@ -178,7 +181,7 @@ static int64_t ref_integer(int op, int64_t a, int64_t b, bool natural) {
     }
 }
 
-/* The value of a program, `acc` being the accumulator. */
+/* The value of an element-wise program at this index; `acc` is the value of C_ACC. */
 static Num ref_program(const Step *s, void *const slot[], const int64_t index[], Num acc,
                        char class) {
     Num value[256];
@@ -197,6 +200,7 @@ static Num ref_program(const Step *s, void *const slot[], const int64_t index[],
     return value[s->ncode - 1];
 }
 
+/* Moves to the next index over the axes from..to-1. Returns false after the last one. */
 static bool ref_next(const View *y, int from, int to, int64_t index[]) {
     for (int a = to - 1; a >= from; a--) {
         if (++index[a] < y->dim[a]) return true;
@@ -320,8 +324,8 @@ static Num ref_element(const Step *s, void *const slot[], const int64_t index[])
     }
 }
 
-/* The class of the program: of the output and of the views it reads; of the operands too where
-   there is an accumulator. */
+/* The class in which a step computes: that of its output, its input, the operands of a product or
+   convolution, and the views that its program reads. */
 static char ref_step_class(const Step *s) {
     const View *used[300];
     int n = 0;
@@ -334,8 +338,8 @@ static char ref_step_class(const Step *s) {
     return ref_class(used, n);
 }
 
-/* A row program on the row in which this element is: value i of its element j at [i * length + j];
-   the caller frees it. */
+/* Runs a row program on the row that contains the element at this index. The result, which the
+   caller frees, has value i of element j of the row at [i * length + j]. */
 static double *ref_row(const Step *s, void *const slot[], const int64_t index[]) {
     const View *y = &s->view[0];
     const int from = y->rank - (int)s->param[0];
@@ -373,7 +377,7 @@ static void ref_rows(const Step *s, void *const slot[], Num out[]) {
     } while (ref_next(y, 0, from, index));
 }
 
-/* All elements of view[0], in order; the caller frees them. */
+/* Computes all elements of view[0], in order; the caller frees them. */
 static __attribute__((unused)) Num *ref_run(const Step *s, void *const slot[], int64_t *count) {
     const View *y = &s->view[0];
     const char class = ref_step_class(s);

@@ -1,17 +1,24 @@
-/* class_check.c -- an evaluator of definitions of its own. In steps: every sum, product and
-   function is rounded to the element type; a sum within one operator is added up exactly (in 113
-   bits) and rounded once, since its order is not promised; max and min are IEEE 754-2019's, in
-   which 0 is greater than -0. Wide: in 64 bits, nothing is rounded but the literals, which a model
-   holds as floats.
+/* class_check.c -- checks the promises of classes by its own evaluator of definitions.
 
-   What is compared, by class:
-   - exact: in steps, all data: the same bits (NaN is NaN).
-   - all: ordinary data: where the left side is finite, and so is all on the way to it, the right
-     one is, and both are equal wide, up to the rounding of literals where the class says so.
-   - without defines, drops: where the left side is not defined, or reads a NaN, the right side is
-     not a number either; but what meets only a sum without an element is not read.
-   - without overflows: data up to 200, in float32: where nothing on the way to the left side's
-     element overflows, the right side's is finite. */
+   In steps: every sum, product and function is rounded to the element type. A sum within one
+   operator is computed exactly (in 113 bits) and rounded once, since its order is not promised.
+   Maximum and minimum are those of IEEE 754-2019, where 0 is greater than -0. Wide: computes in
+   long double, where nothing is rounded but literals that a model holds as floats.
+
+   An element is defined if nothing on the way to it is infinite or NaN, or underflows to 0. The
+   promises, by class:
+
+   - exact: in steps, on all data, both sides have the same bits (NaN equals NaN).
+   - all classes: wide, on ordinary data, where the left side is defined, the right side is
+     finite and equal to it, up to the rounding of literals if the class allows that.
+   - without defines and drops: where the left side is undefined, or reads a NaN, the right side
+     is undefined, too.
+   - without spreads: where the left side is defined although some data is NaN, so is the right
+     side.
+   - without overflows: on data up to 200, in float32, where the left side is defined, the right
+     side is finite.
+
+   Data with NaN is not compared if some sum has no element, since such a sum reads nothing. */
 #include "test/shared/class_check.h"
 #include "graphs/rewrite.h"
 #include "ops/core/element.h"
@@ -27,21 +34,21 @@ typedef struct Array {
     int rank;
     int64_t dim[RANK_MAX], n;
     Wide *v;
-    bool *beyond; /* something that it was computed from left the type's range */
+    bool *beyond; /* by element: something on the way to it left the range of the type */
 } Array;
 typedef struct Machine {
     World *w;
     Arena *arena;
-    DType type; /* of floats, when not wide */
+    DType type; /* the type to which floats are rounded, unless `wide` */
     bool wide;
-    Array *value; /* by value */
-    int64_t *at;  /* by symbol: indices and bound variables */
+    Array *value; /* by Value */
+    int64_t *at;  /* by Symbol: the values of indices and bound variables */
     uint32_t nat;
     const Node *node;
-    bool whole;         /* nothing of the node is a float */
-    Wide most;          /* the greatest magnitude met */
-    bool beyond;        /* of the element at hand */
-    bool failed, empty; /* empty: a sum had no element */
+    bool whole;         /* neither the result nor any input of the node is a float */
+    Wide most;          /* the greatest magnitude so far */
+    bool beyond;        /* something on the way to the current element left the range of the type */
+    bool failed, empty; /* empty: some sum had no element */
 } Machine;
 
 /* ---- one element */
@@ -153,7 +160,7 @@ static Wide element(Machine *m, Ex e) {
     case EX_SIZE: return rounded(m, (Wide)integer(m, x.size));
     case EX_AT: return read(m, &x);
     case EX_ADD: return rounded(m, element(m, x.a) + element(m, x.b));
-    case EX_MUL: /* a * (1/b) is how a division is written */
+    case EX_MUL: /* a division is written as a * (1/b) */
         ex_get(m->w, x.b, &r);
         if (r.kind == EX_FN && r.word == FN_RECIP)
             return rounded(m, element(m, x.a) / element(m, r.a));
@@ -201,8 +208,9 @@ static bool is_whole(World *w, const Node *n, Value result) {
         whole &= !n->in[k] || dtype_class(value_type(w, n->in[k])->dtype) != 'F';
     return whole;
 }
-/* What is not a number saturates to the least integer; an integer that a cast only reads is rounded
-   here. */
+/* Converts a computed element to the type of its tensor. A float is rounded even if it was only
+   read, since the operator may be a cast from integers. For integers, a maximum or minimum that is
+   NaN, as in a saturating cast, becomes the least integer. */
 static Wide stored(Machine *m, DType t, Ex e, Wide v) {
     ExNode x;
     if (dtype_class(t) == 'F') return rounded(m, v);
@@ -265,7 +273,8 @@ static Wide datum(Random *r, Data data, DType t) {
     default: return x;
     }
 }
-/* Most integers are indices or truth values; bytes are also numbers. */
+/* Integers are mostly indices or truth values, so 0 or 1 is drawn; for half of the seeds (`all`),
+   bytes are drawn from all their values. */
 static Wide whole_datum(Random *r, DType t, bool all) {
     const char class = dtype_class(t);
     if (!all || dtype_bits(t) != 8 || (class != 'I' && class != 'U'))
@@ -309,8 +318,8 @@ typedef struct Sides {
 static bool same_bits(Wide a, Wide b) {
     return (isnan(a) && isnan(b)) || (a == b && signbit(a) == signbit(b));
 }
-/* An element, and whether nothing on the way to it was infinite or NaN, or underflowed to 0: what
-   is divided by 0 is not defined, even if 1/(1/0) is a number. */
+/* An element, and whether it is defined: nothing on the way to it was infinite or NaN, or
+   underflowed to 0. (What is divided by 0 is not defined, even if 1/(1/0) is a number.) */
 typedef struct Point {
     Wide v;
     bool defined;
@@ -336,7 +345,7 @@ static const char *promise(const Sides *s, bool wide, Wide most, Point a, Point 
 static bool compare(const Sides *s, const Machine *m, ClassCheck *c, const char *name) {
     for (int k = 0; k < s->from.nout; k++) {
         const Array *a = &m->value[s->from.out[k]], *b = &m->value[s->to.out[k]];
-        if (a->n != b->n) continue; /* sizes are the business of other tests */
+        if (a->n != b->n) continue; /* sizes are checked by other tests */
         for (int64_t j = 0; j < a->n; j++, c->elements++) {
             const char *broken = promise(s, m->wide, m->most, (Point){a->v[j], !a->beyond[j]},
                                          (Point){b->v[j], !b->beyond[j]});
@@ -354,7 +363,7 @@ static bool compare(const Sides *s, const Machine *m, ClassCheck *c, const char 
 
 /* ---- one rule */
 
-/* Every number of the stated sides is one of the type. */
+/* Whether every number of the rule's sides can be represented in the type. */
 static bool literals_fit(World *w, Arena *a, const Graph *g, DType t) {
     NodeList live = graph_live(w, a, g);
     for (int k = 0; k < live.n; k++) {
@@ -396,7 +405,8 @@ static bool at_sizes(Trial *t, Sides *s, DType own, uint64_t seed, ClassCheck *c
             s->data = (Data)(d / 2);
             uint32_t nodes = node_count(w) + 1;
             m.value = ARENA_NEW(t->arena, Array, nodes);
-            for (int pass = 0; pass < 2; pass++) { /* definitions make symbols */
+            /* twice, since definitions make new symbols in the first pass */
+            for (int pass = 0; pass < 2; pass++) {
                 m.nat = intern_count(w->table[TABLE_SYMBOL]) + 1000;
                 m.at = ARENA_NEW(t->arena, int64_t, m.nat);
                 m.failed = false;

@@ -1,4 +1,5 @@
-/* conformance.c -- every choice of a step: compiled, run as often as the suite says, compared. */
+/* conformance.c -- compiles and runs each choice of a step, as often as the suite says, and
+   compares the results. */
 #include "test/shared/conformance.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +10,13 @@ const StepCount conformance_kinds[CONFORMANCE_KINDS] = {
     {S_REDUCE, "reduce", 400}, {S_ROWS, "rows", 200}, {S_SOFTMAX, "softmax", 200},
     {S_GEMM, "gemm", 400},     {S_POOL, "pool", 300}, {S_CONV, "conv", 600}};
 
-typedef struct Trial { /* one step and what it has to give */
+typedef struct Trial { /* one step and the result it must give */
     const Suite *suite;
     Case c;
     Num *want;
     int64_t count;
-    int known;
-    char text[400]; /* what is wrong; "": nothing yet */
+    int known;      /* bits, as for case_run */
+    char text[400]; /* what is wrong; "" while nothing is */
 } Trial;
 
 static const char *reason(Trial *t, int choice, char *why, size_t n) {
@@ -27,7 +28,7 @@ static const char *reason(Trial *t, int choice, char *why, size_t n) {
     if (k) s->backend->forget(k);
     return why;
 }
-/* The twin's bytes, guards included. */
+/* Whether the second device writes the same bytes, guards included. */
 static bool twin_agrees(Trial *t, int choice) {
     const Suite *s = t->suite;
     const size_t n = t->c.bytes[0] + 2 * GUARD;
@@ -42,7 +43,7 @@ static bool twin_agrees(Trial *t, int choice) {
 static void run_choice(Trial *t, int choice, Found *found) {
     const Suite *s = t->suite;
     char why[300];
-    /* As real steps have it: other weights are known with each choice. */
+    /* For each choice, other inputs have known contents, as in real models. */
     t->known =
         s->weights ? 2 * (int)(case_draw(&t->c, 0, 7) | (case_draw(&t->c, 0, 1) ? 0x1f8 : 0)) : 0;
     for (int round = 0; round == 0 || round < s->rounds; round++) {

@@ -1,4 +1,4 @@
-/* fixture.c -- graphs from text and back. */
+/* fixture.c -- implements fixture.h: graphs from text, and back to text. */
 #include "test/shared/fixture.h"
 #include "graphs/world.h"
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* forge.c -- the verdict's digest is made here as rules/canonical.c makes it; were the two to
-   differ, the tests would see the wrong check fire. */
+/* forge.c -- makes the digest of a verdict in the same way as rules/canonical.c. If the two ever
+   differ, the loader rejects a forged verdict by another check than the one that a test expects. */
 #include "test/shared/forge.h"
 #include <stdio.h>
 

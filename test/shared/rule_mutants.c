@@ -1,5 +1,5 @@
-/* rule_mutants.c -- the right side is taken apart into words, line by line; one word is changed,
-   and the text is read again. */
+/* rule_mutants.c -- makes mutants of rules. The text of the right side is split into lines and
+   words, one word or line is changed, and the text is parsed again. */
 #include "test/shared/rule_mutants.h"
 #include "graphs/world.h"
 #include <ctype.h>
@@ -7,7 +7,8 @@
 #include <string.h>
 
 enum { LINES = 64, WORDS = 40 };
-typedef struct Line { /* results, "=", operator, inputs, attributes; the last line: "out", values */
+/* words: results, "=", operator, inputs, attributes; in the last line: "out", values */
+typedef struct Line {
     int n;
     char *word[WORDS];
 } Line;
@@ -28,7 +29,7 @@ const char *mutation_word(Mutation m) {
     return words[m];
 }
 
-/* ---- words: blanks separate them, but not inside brackets */
+/* ---- words: separated by blanks that are not within brackets */
 
 static void line_words(Side *s, Line *l, const char *text, size_t n) {
     l->n = 0;
@@ -106,7 +107,7 @@ static char **draw_attr(Side *s, Line *l) {
                : NULL;
 }
 
-/* The k-th integer of the word becomes another by `by`. */
+/* Changes the k-th integer of the word by `by`; NULL if it has no such integer. */
 static char *number_changed(Side *s, const char *word, int k, int by) {
     for (const char *p = strchr(word, '='); p && *p; p++) {
         if (!isdigit((unsigned char)*p) || isalnum((unsigned char)p[-1]) || p[-1] == '_' ||
@@ -162,7 +163,7 @@ static bool replace_operator(Side *s) {
     return false;
 }
 
-/* Another value that is there before: an input of the rule, or a result above. */
+/* Draws a value that exists before this line: an input of the rule, or a result of a line above. */
 static char *draw_value(Side *s, const Line *before) {
     char *found = NULL;
     uint64_t seen = 0;
@@ -211,7 +212,7 @@ static bool drop_operator(Side *s) {
     return true;
 }
 
-/* sizes=[p, q]: the pieces change places, or one gets an element of the other. */
+/* Changes sizes=[p, q]: exchanges the two pieces, or moves one element from one to the other. */
 static bool move_split(Side *s) {
     Line *l = draw_line(s);
     char **a = draw_attr(s, l), *comma;
@@ -256,7 +257,7 @@ static bool mutate(Side *s, Mutation m) {
     return false;
 }
 
-/* ---- a rule without axis blocks: its two graphs at one length, printed */
+/* ---- a rule without axis blocks: its two graphs at one choice of lengths, as text */
 
 static const char *body(Arena *a, World *w, const Graph *g) {
     Text t = text_new(a);
@@ -273,7 +274,8 @@ static void print_conditions(World *w, const Instance *i, Text *t) {
     text_add(t, i->nwhere ? "\n" : "");
 }
 
-/* A length of 2 where that is allowed. */
+/* Writes the rule with each axis block of length 2, if that length is allowed, else of the nearest
+   one. */
 static const char *flat_text(Arena *a, World *w, const Rule *rule, const char *name) {
     Instance i;
     int length[RULE_BLOCKS];

@@ -1,5 +1,6 @@
-/* rule_trial.c -- values are drawn for all symbols, then equalities are repaired by solving them
-   for one symbol, until everything holds or the tries are used up. */
+/* rule_trial.c -- tries rules with numbers. To find sizes, it draws values for all symbols, then
+   repairs equations that do not hold by solving each for one symbol, until all conditions hold or
+   the attempts are used up. */
 #include "test/shared/rule_trial.h"
 #include "ops/core/element.h"
 #include "graphs/world.h"
@@ -14,7 +15,7 @@ static bool give_up(Trial *t, const char *reason) {
     return false;
 }
 
-/* ---- what values must satisfy */
+/* ---- the conditions that values must satisfy */
 
 static void add_lit(Trial *t, Lit *list, Poly p, bool eq) { list[t->nlit++] = (Lit){p, eq}; }
 
@@ -65,7 +66,8 @@ typedef struct Values {
 
 static Values values(Trial *t) {
     const Instance *i = &t->instance;
-    uint32_t n = i->nsymbol ? i->symbol[i->nsymbol - 1] + 1 : 1; /* they ascend */
+    /* the symbols are in ascending order */
+    uint32_t n = i->nsymbol ? i->symbol[i->nsymbol - 1] + 1 : 1;
     Values v = {n, ARENA_NEW(t->arena, int64_t, n)};
     for (uint32_t k = 0; k < n; k++) v.by_symbol[k] = SIZE_UNKNOWN;
     for (int k = 0; k < i->nsymbol; k++) v.by_symbol[i->symbol[k]] = t->value[k];
@@ -84,7 +86,8 @@ static bool holds(Trial *t, Values v) {
     return true;
 }
 
-/* The value of symbol s at which p is 0, the others as they are, if p is linear in it there. */
+/* Finds the value of symbol s for which p is 0, all other values unchanged, if p is linear in s
+   there. */
 static bool solve(Trial *t, Values v, Poly p, Symbol s, int64_t *x) {
     int64_t old = v.by_symbol[s], at0, at1, check = 1;
     v.by_symbol[s] = 1;
@@ -115,7 +118,8 @@ static void repair(Trial *t, Values v, const Lit *lit, int64_t least) {
     }
 }
 
-/* Small numbers, 1 the most frequent; what is not a size is smaller still. */
+/* Draws a small number; 1 is the most frequent. Symbols that are not sizes get even smaller
+   numbers. */
 static int64_t draw(Trial *t, bool is_size, int64_t least) {
     uint64_t kind = random_below(&t->random, 6);
     if (least > 1) return (is_size ? least : 0) + (int64_t)random_below(&t->random, 4);
@@ -140,7 +144,7 @@ bool trial_draw(Trial *t, int64_t least) {
     return found || give_up(t, "no sizes satisfy what it needs");
 }
 
-/* ---- a side at these sizes, as a graph of its own */
+/* ---- one side at these sizes, as a graph of its own */
 
 typedef struct Copy {
     Trial *t;
@@ -153,8 +157,8 @@ static Poly sized(Trial *t, Poly p) {
     return poly_subst(t->w, p, t->instance.nsymbol, t->instance.symbol, to);
 }
 
-/* Numbers become the nearest float, as a model would have them; what fills a tensor of doubles is a
-   double. */
+/* Real numbers become the nearest float, since models hold floats; but a number that fills a tensor
+   of doubles stays a double. */
 static Ex sized_real(Trial *t, Ex x, bool as_double) {
     ExNode n;
     double v;
@@ -238,7 +242,8 @@ static void *held_as(Trial *t, DType type, const float *real, int64_t n) {
     return out;
 }
 
-/* Numbers from 0.1 to 1.1, one of four negative, save for what is a variance by its name. */
+/* Draws the contents of an input. Reals are from 0.1 to 1.1, and every fourth is negative, unless
+   the name of the input says that it is a variance. */
 static void *data(Trial *t, Value v) {
     const char *name = input_name(t->w, v);
     bool large = t->large && random_below(&t->random, 3) == 0,
@@ -269,7 +274,7 @@ static bool same_sizes(Trial *t, Value a, Value b) {
     return x->dtype == y->dtype && dims_equal(&x->dim, &y->dim);
 }
 
-/* No input or output is empty. */
+/* Whether no input or output is empty. */
 static bool inhabited(Trial *t, const Graph *g) {
     bool all = true;
     for (int k = 0; k < g->nin; k++) all &= elements(t, g->in[k]) > 0;
@@ -277,8 +282,9 @@ static bool inhabited(Trial *t, const Graph *g) {
     return all;
 }
 
-/* Bytes are taken by indices, which may lie beyond an axis: the oracle's NaN for such an element
-   says that it is not defined, which a byte cannot. */
+/* Whether an input has bytes and another one indices. Indices may lie beyond an axis; the oracle
+   then gives NaN for an element, which says that the element is not defined, but bytes cannot
+   express that. */
 static bool takes_bytes(const Trial *t, const Graph *g) {
     bool indices = false, bytes = false;
     for (int k = 0; k < g->nin; k++) {

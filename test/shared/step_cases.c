@@ -1,4 +1,5 @@
-/* step_cases.c -- drawing, running and comparing steps. */
+/* step_cases.c -- draws, runs and compares steps. The functions named NAME_case each draw the
+   views, parameters and program of one kind of step; view 0 is the output. */
 #include "test/shared/step_cases.h"
 #include "graphs/plan/plan.h"
 #include <setjmp.h>
@@ -6,7 +7,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-enum { END = 64 }; /* bytes after the scratch memory */
+enum { END = 64 }; /* bytes after the scratch memory, in which nothing may be written */
 
 int64_t case_draw(Case *c, int64_t low, int64_t high) {
     return low + (int64_t)random_below(&c->random, (uint64_t)(high - low + 1));
@@ -69,7 +70,7 @@ void case_buffer(Case *c, int i) {
                    : (double)draw(c, dtype_class((DType)v->dtype) == 'U' ? 0 : -9, 9));
 }
 
-/* View i: of this type and these sizes, in its own slot with its own layout. */
+/* Adds a view with this type and these sizes, in a slot of its own and with a layout of its own. */
 static void add_view(Case *c, int dtype, int rank, const int64_t dim[], bool broadcast) {
     const int i = c->step.nview++;
     View *v = &c->view[i];
@@ -87,7 +88,7 @@ static double dtype_error(int dtype) {
 }
 static bool close_enough(const Case *c, Num want, Num got, double scale) {
     if (dtype_class((DType)c->view[0].dtype) != 'F') {
-        const bool rounding = ref_step_class(&c->step) == 'F'; /* a hair beside an integer */
+        const bool rounding = ref_step_class(&c->step) == 'F'; /* may round either way */
         const bool odd = c->step.kind == S_EWISE && want.d == 0;
         return want.i == got.i || (rounding && !odd && fabs(want.d - got.d) <= 1);
     }
@@ -104,7 +105,7 @@ int case_compare(const Case *c, const Num *want, int64_t count, char *text, size
     for (int64_t i = 0; i < count; i++)
         if (isfinite(want[i].d)) scale = fmax(scale, fabs(want[i].d));
     if (c->step.kind == S_EWISE || c->step.kind == S_COPY) scale = 0.05;
-    if (c->step.kind == S_ROWS && scale < 0.5) scale = 0.5; /* x minus its mean: noise */
+    if (c->step.kind == S_ROWS && scale < 0.5) scale = 0.5; /* x minus its mean is noise near 0 */
     char *owned = test_calloc(c->bytes[0] / size + 1, 1);
     int64_t index[STEP_RANK] = {0}, at = 0;
     int bad = 0;
@@ -146,8 +147,7 @@ void case_describe(const Case *c, char *text, size_t n) {
 }
 
 /* ---- running */
-/* The output's memory on the device is as long as its buffer, so that what lies
-   beside it is seen. */
+/* Copies all views to the device, with their guards, so that writes beside the output are seen. */
 static void take_slots(Case *c, const Backend *b, Device *d, char *memory[], void *slot[]) {
     for (int i = 0; i < c->step.nview; i++) {
         memory[i] = b->alloc(d, c->bytes[i] + 2 * GUARD);
@@ -213,8 +213,8 @@ static int draw_dims(Case *c, int64_t dim[]) {
 }
 static bool is_real(int dtype) { return dtype_class((DType)dtype) == 'F'; }
 
-/* What QuantizeLinear and DequantizeLinear make of value x, sometimes with another reader of what
-   lies between. The scale is a power of two, so that quotients are exact. */
+/* Adds a QuantizeLinear and a DequantizeLinear of value x, sometimes with another reader of a value
+   between them. The scale is a power of two, so that quotients are exact. */
 static void draw_requantized(Case *c, int x) {
     static const int types[] = {DT_UINT8, DT_INT8, DT_UINT16, DT_INT16};
     const int type = types[draw(c, 0, 3)], bits = dtype_bits((DType)type);
@@ -237,8 +237,8 @@ static void draw_requantized(Case *c, int x) {
     if (chance(c, 40)) add_code(c, C_ADD, t + 3, (int)draw(c, scale, t), 0);
 }
 
-/* x times a gate of it, as models write silu and both kinds of gelu: the product in some order, x
-   read again or not, sometimes with another reader of what lies between. */
+/* Adds x times a gate of x, as models write silu and both kinds of gelu: factors in some order, x
+   read again or not, sometimes with another reader of an intermediate value. */
 static void draw_activation(Case *c, int x, int again) {
     const int gate = (int)draw(c, 0, 2), from = c->step.ncode;
     const double a = chance(c, 50) ? 1 : 0.79788456;
@@ -285,7 +285,8 @@ static void ewise_case(Case *c) {
                        : is_real(type)                ? both[draw(c, 0, 19)]
                        : chance(c, 15)                ? (chance(c, 50) ? C_DIV : C_MOD)
                                                       : both[draw(c, 0, 19)];
-        /* floor and ceil of computed floats would compare numbers a rounding apart */
+        /* floor, comparisons etc. would turn a rounding error of computed floats into a whole
+           step */
         const bool steps =
             is_real(type) && (op == C_FLOOR || op == C_CEIL || op == C_ROUND || op == C_SIGN ||
                               op == C_EQ || op == C_LT || op == C_LE);
@@ -293,7 +294,7 @@ static void ewise_case(Case *c) {
         add_code(c, op, (int)draw(c, 0, top), (int)draw(c, 0, top), 0);
         Scalar *last = &c->code[c->step.ncode - 1];
         if (chance(c, 15)) last->op = C_WHERE;
-        else if (chance(c, 20)) { /* likewise of what is not computed, and of integers */
+        else if (chance(c, 20)) { /* the same holds for conversions to integers */
             const int to = draw_type(c);
             if (!is_real(type) && (is_real(to) || (to == DT_UINT64) != (type == DT_UINT64)))
                 continue;
@@ -311,7 +312,7 @@ static void ewise_case(Case *c) {
     c->step.ncode = 1;
 }
 
-/* Adds an epilogue of one of the usual forms; `axis` is where a bias lies. */
+/* Adds an epilogue in one of the usual forms; a bias varies along `axis`. */
 static void draw_epilogue(Case *c, int axis) {
     const View y = c->view[0];
     if (!is_real(c->view[1].dtype) || chance(c, 35)) return;
@@ -339,7 +340,7 @@ static void draw_epilogue(Case *c, int axis) {
     }
 }
 
-/* x * min(relu(x + 3), 6) / 6 * k + 1/2, the numbers in the program or, three of them, in views. */
+/* Adds x * min(relu(x + 3), 6) / 6 * k + 1/2, with the numbers as constants or, some, as views. */
 static void draw_hardswish(Case *c) {
     const View y = c->view[0];
     const bool views = chance(c, 50);
@@ -362,8 +363,8 @@ static void draw_hardswish(Case *c) {
     add_code(c, C_MUL, 9, 8, 0), add_code(c, C_CONST, 0, 0, 0.5), add_code(c, C_ADD, 10, 11, 0);
 }
 
-/* A normalization by channels: (acc - mean) * (scale / sqrt(variance + eps)) + shift, then perhaps
-   a residual sum, then perhaps relu. */
+/* Adds a normalization of channels: (acc - mean) * (scale / sqrt(variance + eps)) + shift,
+   sometimes followed by a residual sum and an activation. */
 static void draw_normalization(Case *c) {
     const View y = c->view[0];
     const int first = c->step.nview;
@@ -387,12 +388,11 @@ static void draw_normalization(Case *c) {
     const int form = (int)draw(c, 0, 3);
     if (form == 0) add_code(c, C_RELU, last, 0, 0);
     if (form == 1) add_code(c, C_SIGMOID, last, 0, 0), add_code(c, C_MUL, last, last + 1, 0);
-    /* The accumulator in two ways. */
+    /* uses the accumulator twice */
     if (form == 2) add_code(c, C_MUL, last, last, 0), add_code(c, C_SUB, last + 1, 2, 0);
 }
 
-/* A view of an image laid out with its channels innermost, some of them perhaps of a wider
-   image. */
+/* Lays an image out with its channels innermost, sometimes as some channels of a wider image. */
 static void draw_channels_last(Case *c, int i) {
     View *v = &c->view[i];
     int64_t stride = v->dim[1] + (chance(c, 30) ? draw(c, 1, 5) : 0);
@@ -421,8 +421,8 @@ static void gemm_case(Case *c) {
     draw_epilogue(c, rank - 1);
 }
 
-/* Kernel, strides, pads, dilations at param[at..]; out: the output's sizes. Returns how many
-   words. */
+/* Draws the kernel, and the strides, pads and dilations at param[at..]; computes the output's
+   sizes, `out`. Returns the number of parameters. */
 static int draw_window(Case *c, int at, int n, const int64_t in[], int64_t kernel[], int64_t out[],
                        bool pool) {
     for (int i = 0; i < n; i++) {
@@ -434,7 +434,7 @@ static int draw_window(Case *c, int at, int n, const int64_t in[], int64_t kerne
         if (in[i] + begin + end < reach) kernel[i] = 1;
         const int64_t room = in[i] + begin + end - ((kernel[i] - 1) * d + 1);
         out[i] = room < 0 ? 0 : room / s + 1;
-        /* ceil_mode. */
+        /* As with ceil_mode. */
         if (pool && room >= 0 && room % s && chance(c, 30) && out[i] * s - begin < in[i]) out[i]++;
         c->param[at + i] = s, c->param[at + n + i] = begin, c->param[at + 2 * n + i] = end,
                       c->param[at + 3 * n + i] = d;
@@ -452,7 +452,7 @@ static void conv_case(Case *c) {
     for (int i = 0; i < n; i++) x[2 + i] = draw(c, 1, n == 3 ? 6 : chance(c, 7) ? 40 : 13);
     c->param[0] = group;
     c->step.nparam = 1 + draw_window(c, 1, n, x + 2, w + 2, y + 2, false);
-    if (n == 2 && group == 1 && chance(c, 25)) { /* Winograd's: differences of large sums */
+    if (n == 2 && group == 1 && chance(c, 25)) { /* for Winograd: differences of large sums */
         for (int i = 0; i < 2; i++)
             w[2 + i] = 3, y[2 + i] = x[2 + i], c->param[1 + i] = c->param[7 + i] = 1,
                   c->param[3 + i] = c->param[5 + i] = 1;
@@ -488,7 +488,7 @@ static void reduce_case(Case *c) {
     c->step.nparam = 1;
     bool empty = false;
     for (int a = kept; a < rank; a++) empty = empty || dim[a] == 0;
-    /* No least integer of the type. */
+    /* Integer types have no infinity, from which a maximum or minimum of nothing could start. */
     if (empty && c->param[0] > 1 && c->param[0] < 4 && !is_real(type)) c->param[0] = 0;
     if (type == DT_BOOL) c->param[0] = 2;
     add_view(c, type, kept, dim, false);
@@ -521,7 +521,7 @@ static void softmax_case(Case *c) {
     add_view(c, type, rank, dim, true);
 }
 
-/* Rows: a view that may be the same along them, as a scale or a mask is. */
+/* Adds an operand of a row program, perhaps constant along some axes, as a scale or mask is. */
 static int row_operand(Case *c, int rank, const int64_t dim[]) {
     add_view(c, short_float(c), rank, dim, true);
     const int at = c->step.nview - 1;
@@ -537,7 +537,7 @@ static int row_binary(Case *c, int op, int a, int b) {
 static int row_number(Case *c, double k) {
     return add_code(c, C_CONST, 0, 0, k), c->step.ncode - 1;
 }
-/* (x - mean) / sqrt(mean of squares + 1/8), or without the mean. */
+/* Computes (x - mean) / sqrt(mean of squares + 1/8), sometimes without subtracting the mean. */
 static int row_norm(Case *c, int x, double n) {
     if (chance(c, 70)) {
         const int sum = row_unary(c, C_ROW_SUM, x), count = row_number(c, n);
@@ -548,7 +548,7 @@ static int row_norm(Case *c, int x, double n) {
     const int root = row_unary(c, C_SQRT, row_binary(c, C_ADD, mean, row_number(c, 0.125)));
     return row_binary(c, C_MUL, x, row_unary(c, C_RECIP, root));
 }
-/* exp(x - max) / sum, or its logarithm. */
+/* Computes exp(x - max) / sum, or its logarithm. */
 static int row_softmax(Case *c, int x) {
     const int low = row_binary(c, C_SUB, x, row_unary(c, C_ROW_MAX, x));
     const int e = row_unary(c, C_EXP, low), sum = row_unary(c, C_ROW_SUM, e);
@@ -559,8 +559,8 @@ static void rows_case(Case *c) {
     int64_t dim[STEP_RANK];
     int rank = draw_dims(c, dim);
     if (rank == 0) dim[rank++] = 5;
-    if (rank == 1 && chance(c, 30)) dim[0] = draw(c, 200, 5000); /* beyond what registers keep */
-    if (chance(c, 40)) {                                         /* such as models have */
+    if (rank == 1 && chance(c, 30)) dim[0] = draw(c, 200, 5000); /* too long for registers */
+    if (chance(c, 40)) {                                         /* sizes as in models */
         rank = (int)draw(c, 1, 3);
         for (int a = 0; a < rank; a++) dim[a] = draw(c, 1, a < rank - 1 ? 20 : 130);
     } else if (chance(c, 3)) rank = 2, dim[0] = draw(c, 8, 9), dim[1] = draw(c, 8190, 9000);
@@ -569,7 +569,7 @@ static void rows_case(Case *c) {
     double n = 1;
     for (int a = rank - (int)c->param[0]; a < rank; a++) n *= (double)dim[a];
     add_view(c, short_float(c), rank, dim, false);
-    add_view(c, short_float(c), rank, dim, true); /* not the same along rows: that is noise */
+    add_view(c, short_float(c), rank, dim, true); /* constant rows would give noise */
     add_code(c, C_VIEW, 1, 0, 0);
     int x = 0;
     if (chance(c, 40)) x = row_binary(c, C_ADD, x, row_operand(c, rank, dim));
@@ -581,7 +581,7 @@ static void rows_case(Case *c) {
     c->tolerance = 1e-4;
 }
 
-/* ---- all of it */
+/* ---- starting and ending a case */
 static void (*const drawn[STEP_KIND_COUNT])(Case *) = {
     [S_GEMM] = gemm_case,   [S_CONV] = conv_case,       [S_POOL] = pool_case,
     [S_EWISE] = ewise_case, [S_REDUCE] = reduce_case,   [S_COPY] = copy_case,
@@ -591,7 +591,7 @@ void case_start(Case *c, uint64_t seed, StepKind kind) {
     memset(c, 0, sizeof *c);
     c->random.seed = seed * 1000003 + (uint64_t)kind;
     c->step = (Step){.kind = kind, .view = c->view, .param = c->param, .code = c->code};
-    c->tolerance = kind == S_GEMM ? 5e-5 : 2e-5; /* activations of small sums of large terms */
+    c->tolerance = kind == S_GEMM ? 5e-5 : 2e-5; /* sums of large terms may cancel */
     drawn[kind](c);
     for (int i = 0; i < c->step.nview; i++) case_buffer(c, i);
 }

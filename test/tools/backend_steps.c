@@ -1,7 +1,9 @@
-/* backend_steps.c -- drawn steps through every choice of a back end, against the reference.
-   Usage: backend_steps BACKEND OPTIONS COUNT [KIND]: so many of each kind, or of one. Prints what
-   is wrong and one line a kind; exits 1 if anything is wrong or an algorithm is refused, 5 if the
-   back end does not open. */
+/* backend_steps.c -- runs random steps by every choice of a back end and compares them with the
+   reference.
+
+   Usage: backend_steps BACKEND OPTIONS COUNT [KIND]. COUNT is the number of steps of each kind, or
+   of the one KIND. Prints each wrong step, and one line for each kind. Exits with 1 if a step is
+   wrong or a choice is refused, and with 5 if the back end cannot be opened. */
 #include "test/shared/conformance.h"
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,8 @@
-/* check-classes FILE...: does machine arithmetic keep what the classes of proved rules promise? One
-   line for each rule that breaks its promise, and the sum of it. Exit status 1: some do. */
+/* check_classes.c -- checks by machine arithmetic whether proved rules keep what their classes
+   promise.
+
+   Usage: check-classes FILE... Prints one line for each rule that breaks a promise, then a summary.
+   Exits with 1 if some rule does. */
 #include "test/shared/class_check.h"
 #include <stdio.h>
 

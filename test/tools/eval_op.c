@@ -1,12 +1,18 @@
-/* eval_op -- evaluates operators in doubles, from their definitions, expansions or reference
-   kernels, so that a test can compare what they mean with another implementation.
-     eval-op table     one line an operator: name, inputs, a (algebraic) or k (known), flags; then
-                       per attribute a line: attr name kind default | drawn values; per spelling:
-                       onnx type since until items
-     eval-op plan      as run, but through a plan and the CPU back end
-     eval-op run       cases on standard input: op NAME OUTPUTS / attr NAME VALUE / in TYPE |
-                       numbers / in _ / run answers: out TYPE | numbers, once an output, or: error
-                       REASON; then: end */
+/* eval_op.c -- evaluates operators in double precision, from their definitions, expansions or
+   reference kernels, so that tests can compare them with other implementations.
+
+   eval-op table   prints all operators. For each operator a line: name, a (algebraic) or k (known),
+                   flags, inputs; for each of its attributes a line: attr, name, kind, fill,
+                   default, drawn values; for each of its ONNX spellings a line: onnx, type, since,
+                   until, domain, items.
+   eval-op run     evaluates cases from standard input. A case consists of the lines
+                     op NAME OUTPUTS
+                     attr NAME VALUE
+                     in TYPE | NUMBERS, or for an input that is left out: in _
+                     run
+                   and is answered by a line "out TYPE | NUMBERS" for each output or by a line
+                   "error REASON", and then by a line "end".
+   eval-op plan    the same, but runs the cases by a plan on the CPU back end. */
 #include "graphs/plan/execute.h"
 #include "graphs/rewrite.h"
 #include "ops/backend/backend.h"
@@ -27,7 +33,7 @@ typedef struct Case {
     Value in[INPUTS];
     Tensor data[INPUTS];
     Error error;
-    Tensor *tensor; /* by value */
+    Tensor *tensor; /* by Value */
     uint32_t ntensor;
 } Case;
 
@@ -72,7 +78,7 @@ static void read_input(Case *c, const char *line) {
     c->in[k] = graph_input(c->w, name, &t);
 }
 
-/* Runs a reference kernel on packed copies of the tensors. */
+/* Runs a reference kernel on dense copies of the tensors. */
 static bool run_kernel(Case *c, const Node *n, const Tensor in[], Tensor out[]) {
     View view[OUTPUTS + INPUTS];
     void *slot[OUTPUTS + INPUTS] = {0};
@@ -131,7 +137,8 @@ static bool run_graph(Case *c, Graph *g) {
     }
     return true;
 }
-/* The same through plan and CPU: what the operator and the structure of its definition lower to. */
+/* The same by a plan on the CPU back end, which tests the steps that the operator, or the structure
+   of its definition, is lowered to. */
 static bool run_plan(Case *c, Graph *g) {
     ValueMap map;
     void *in[INPUTS], *out[OUTPUTS];

@@ -1,7 +1,11 @@
-/* onnx_roundtrip.c -- reads models and writes them again. `onnx_roundtrip [-r] < PAIRS`: a line "IN
-   OUT" each, answered by a line "CODE IN MESSAGE"; with -r every node that we understand is written
-   anew instead of copied; with -n a third of all float values, chosen at random, become -(-value).
-   `onnx_roundtrip -s|-v FILE..`: how many nodes are understood; -v: and why the others are not. */
+/* onnx_roundtrip.c -- reads models and writes them again.
+
+   onnx_roundtrip [-r|-n] < PAIRS  For each line "IN OUT", copies a model and prints a line
+                                   "CODE IN MESSAGE". With -r every node that is understood is
+                                   written anew instead of being copied; with -n a third of all
+                                   float values, chosen at random, are negated twice.
+   onnx_roundtrip -s|-v FILE..     Prints how many nodes of each model are understood; with -v
+                                   also why the others are not. */
 #include "graphs/onnx/onnx.h"
 #include "ops/base/random.h"
 #include "graphs/world.h"
@@ -25,8 +29,8 @@ static Value negated(World *w, Value v) {
     return node_make(w, op_find("neg"), NULL, 1, &v, 1, &why);
 }
 
-/* Values that are not changed by this, at places that touch inputs, outputs, constants, opaque
-   nodes and what lies between. */
+/* Negates some values twice, which does not change them. Inputs, outputs, constants, results of
+   opaque nodes and the values between them are affected. */
 static bool negate_twice(World *w, Model *m, Graph *out, ValueMap *map, Error *e) {
     Random random = {1, 0};
     const Graph *g = model_graph(m);

@@ -1,11 +1,14 @@
-/* run_cases [PLUGIN] -- runs models on given inputs through importer, plan and CPU, or the back end
-   of a plug-in, many in one process.
-   Standard input, fields by tabs:
-     case MODEL                   begins one
-     in NAME FILE FROM BYTES N..  the sizes of an input, and where its bytes are
-     run FILE                     runs it; outputs are appended to FILE
-   Answers: out TYPE BYTES N.. once an output, then done; or: cannot OPERATOR: REASON; or: failed
-   REASON. */
+/* run_cases.c -- runs many models on given inputs in one process, by the importer, a plan, and the
+   CPU back end or that of a plug-in.
+
+   Usage: run_cases [PLUGIN]. Standard input consists of lines with fields separated by tabs:
+
+   case MODEL                   begins a case
+   in NAME FILE FROM BYTES N..  an input of sizes N..: BYTES bytes of FILE, from offset FROM on
+   run FILE                     runs the model; its outputs are appended to FILE
+
+   A run is answered by a line "out TYPE BYTES N.." for each output and a line "done", or by a line
+   "cannot OPERATOR: REASON" or "failed WHERE: REASON". */
 #include "graphs/oracle.h"
 #include "graphs/plan/stage.h"
 #include "ops/backend/backend.h"

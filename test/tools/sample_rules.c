@@ -1,8 +1,12 @@
-/* sample_rules.c -- left sides of rules as ONNX models, at sizes drawn from a seed. `sample_rules
-   FILE..` answers `rules N`, then N lines `NAME CLASS LENGTHS FILE`; lines on standard input
-     RULE LENGTHS OPSET LEAST SEED PATH
-   ask for rule RULE (from 0) with its LENGTHS-th choice of block lengths, sizes from LEAST on; the
-   model goes to PATH. Answers: `done`, or `no REASON`. */
+/* sample_rules.c -- writes left sides of rules as ONNX models, at sizes drawn from a seed.
+
+   `sample_rules FILE..` prints a line "rules N" and N lines "NAME CLASS LENGTHS FILE", where
+   LENGTHS is the number of choices of block lengths. Then each line of standard input
+
+   RULE LENGTHS OPSET LEAST SEED PATH
+
+   asks for rule number RULE (from 0) with choice number LENGTHS (from 0) and sizes of at least
+   LEAST; the model is written to PATH. The answer is a line "done" or "no REASON". */
 #include "rules/export.h"
 #include "test/shared/rule_trial.h"
 #include <stdio.h>
@@ -41,8 +45,9 @@ static const char *export_side(Trial *t, const Graph *side, int opset, const cha
     return why ? why : arena_string(t->arena, e.reason, strlen(e.reason));
 }
 
-/* The right side is written first, and replaced: where this operator set has no words for it, and
-   the newest has, the rule is not used. (Some never need words: they become constants.) */
+/* Writes the left side. The right side is written first, to the same file, to find rules that
+   cannot be used: those whose right side this operator set cannot express although the newest one
+   can. (Some right sides cannot be expressed by any: they become constants.) */
 static const char *written(Trial *t, const Request *r) {
     Graph left, right;
     if (!trial_draw(t, r->least) || !trial_graph(t, &t->instance.to, &right) ||

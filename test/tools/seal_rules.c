@@ -1,6 +1,8 @@
-/* seal_rules.c -- writes rules with a forged verdict, as a broken prover would: IN OUT [DEFS]. What
-   it writes passes the loader's checks, so that tests can see whether the check by numbers catches
-   a wrong rule. With DEFS the verdict is one for operators whose definitions have that digest. */
+/* seal_rules.c -- writes rules with a forged verdict, as a broken prover would. The result passes
+   the loader's checks, so that tests can see whether the numerical check catches a wrong rule.
+
+   Usage: seal_rules IN OUT [DEFS]. With DEFS, the verdict is for operators whose definitions have
+   that digest. */
 #include "test/shared/forge.h"
 #include "graphs/world.h"
 #include <stdio.h>

@@ -64,8 +64,8 @@ static bool value_mod(Call *c, const PolyList in[], Poly *out) {
     return value_each(c, in, out, modulus);
 }
 
-/* The same functions of numbers. Division of integers truncates, and gives 0 if the divisor is 0.
-   The remainder has the sign of the divisor or, if `truncated`, that of the dividend. A power of
+/* The kernels' functions of numbers. Division of integers truncates, and gives 0 if the divisor is
+   0. The remainder has the sign of the divisor or, if `truncated`, that of the dividend. A power of
    integers wraps around; with a negative exponent it is 0, unless the base is 1 or -1. */
 static double real_div(double a, double b) { return a / b; }
 static int64_t whole_div(int64_t a, int64_t b) {

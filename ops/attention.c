@@ -102,6 +102,7 @@ typedef struct Row { /* the computation for one query of one head */
     const Step *s;
     void *const *slot;
     int64_t b, h, g, i; /* batch, head, head of k and v, query */
+    /* Past keys; position of query 0; keys that count in this batch; all keys. */
     int64_t before, offset, length, total;
     double scale, cap;
 } Row;

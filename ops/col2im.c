@@ -61,9 +61,10 @@ static Ex define(Call *c, Dims i) {
 /* ---- Steps: the image is filled with zeros, then whole views of x are added to it: one view for
    each element of a block, or one for each block, whichever are fewer. */
 enum { SPATIAL_MOST = 5, STEPS_MOST = 256 };
-typedef struct Run { /* the elements of a block, or the blocks: how many along each axis */
-    int64_t n[SPATIAL_MOST], step[SPATIAL_MOST], stride[SPATIAL_MOST]; /* step: their distance in
-                                                                          the image; stride: in x */
+/* The elements of a block, or the blocks: how many along each axis, their distance in the image
+   (step) and in x (stride), and how many in all. */
+typedef struct Run {
+    int64_t n[SPATIAL_MOST], step[SPATIAL_MOST], stride[SPATIAL_MOST];
     int64_t all;
 } Run;
 static Run run_of(int ns, const int64_t n[], const int64_t step[], int64_t stride) {

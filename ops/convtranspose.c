@@ -197,6 +197,8 @@ static bool add_conv(const View whole[3], const View *bias, const Axis axis[], i
    computes all phases as its channels, s^n of them at each place of x and a few places around it.
    Its results are then copied to where they belong in y. Kernel sizes must be multiples of the
    strides. */
+/* MOST: phases (times groups) that may be steps of their own. FEW: the number of channels of y up
+   to which phases are little work. */
 enum { MOST = 64, FEW = 8 };
 /* A run of outputs along an axis: rows `place` .. `place` + `places` - 1 of the convolution, of
    each of which the phases `first` .. `first` + `count` - 1 are put into y from `at` on. */

@@ -96,8 +96,7 @@ static Ex define(Call *c, Dims i) {
 enum { NAMED = 52, ENTRIES = 160 };
 typedef struct Equation {
     Call *c;
-    int number[128]; /* 1 + the number of a letter; numbers follow the order of first appearance; 0:
-                        not met yet */
+    int number[128]; /* 1 + the number of a letter, by first appearance; 0: new */
     int nletter, nlist, count[128], dots; /* dots: most axes that an ellipsis stands for */
     Poly list[ENTRIES];
 } Equation;
@@ -187,11 +186,12 @@ static const OnnxItem items[] = {{"letters", "equation", read_equation, write_eq
 /* ---- Steps for a product of two inputs, as batched matrix products: letters of both inputs and of
    y are batch axes, letters of one input and of y are rows or columns, and letters that y lacks are
    summed. */
+/* Axes.has[letter] is a set of these. */
 enum { IN_A = 1, IN_B = 2, IN_Y = 4 };
-typedef struct Axes { /* the axes of y, a and b, by letter; the stride is 0 where a tensor lacks the
-                         letter */
-    int has[LETTERS_MAX], n, order[2 * RANK_MAX]; /* the n letters: those of a, then the others of
-                                                     b */
+/* The axes of y, a and b, by letter. A stride is 0 where a tensor lacks the letter; `order` lists
+   the n letters, those of a first. */
+typedef struct Axes {
+    int has[LETTERS_MAX], n, order[2 * RANK_MAX];
     int64_t dim[LETTERS_MAX], stride[3][LETTERS_MAX];
 } Axes;
 static bool add_axes(Axes *t, const Operand *o, const View *v, int which) {

@@ -90,8 +90,8 @@ static Ex define_shrink(Call *c, Dims i) {
     Ex x = at(c, 0, i), minus = mul(c, num(c, -1, 1), x), bias = real(c, BIAS),
        limit = real(c, LAMBDA);
     Ex low = unit_step(c, sub(c, minus, limit)), high = unit_step(c, sub(c, x, limit));
-    Ex above_only = mul(c, high, sub(c, num(c, 1, 1), low)); /* if lambda is negative, x may be
-                                                                below and above */
+    /* If lambda is negative, x may be both below and above. */
+    Ex above_only = mul(c, high, sub(c, num(c, 1, 1), low));
     return add(c, mul(c, above_only, sub(c, x, bias)), mul(c, low, add(c, x, bias)));
 }
 static int kernel_shrink(const Step *s, void *const slot[]) {

@@ -1,5 +1,5 @@
-/* filter: kernels [o, c, ..] of convolutions that are special in that no weights determine them.
-   ONNX has no such operators; they are exported as constants. */
+/* filter: fixed kernels [o, c, ..] of convolutions, which no weights determine. ONNX has no such
+   operators; they are exported as constants. */
 #include "ops/operator/op.h"
 enum { CHANNELS, KERNEL, DTYPE };
 static const AttrDef attrs[] = {

@@ -34,8 +34,7 @@ static int params(Call *c, int64_t param[]) {
 }
 
 enum { TAPS = 4 };
-typedef struct Sample { /* where a sample lies: along each axis, the first element it reads and the
-                           weights */
+typedef struct Sample { /* a sample: along each axis, the first element and the weights */
     int ns, taps;
     int64_t outside;
     bool align;

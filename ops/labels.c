@@ -1,5 +1,5 @@
 /* labels: operators of ai.onnx.ml on labels and categories, whose lists are constants. Labels are
-   numbers here; a model that names them by strings is not understood. */
+   numbers here; a node that names them by strings is refused. */
 #include "ops/operator/op.h"
 #include <math.h>
 

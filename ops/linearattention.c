@@ -1,8 +1,9 @@
 /* linearattention: attention without softmax: a state [b, g, dk, dv] is carried along time. At each
    step of q [b, t, h*dk], k [b, t, g*dk] and v [b, t, g*dv], the state decays by the factor
-   exp(decay) (rules `gated` and `gated_delta`), v becomes beta * (v - state^T k) (rules `delta` and
-   `gated_delta`), k v^T is added to the state, and y = scale * state^T q. h is a multiple of g:
-   heads of q that share a head of k and v read the same state. The last state is a further result.
+   exp(decay) (update rules `gated` and `gated_delta`), v becomes beta * (v - state^T k) (update
+   rules `delta` and `gated_delta`), k v^T is added to the state, and y = scale * state^T q. h is a
+   multiple of g: heads of q that share a head of k and v read the same state. The last state is a
+   further result.
 
    causalconv: a convolution of each channel of x [b, c, l] with a kernel of its own, w [c, 1, k],
    that sees only the current and earlier places. Before x stand the places of `before`, or zeros;

@@ -64,11 +64,11 @@ static bool is_where(Call *c, const Poly x[], Poly *y) {
     return true;
 }
 
-/* An element-wise step of one instruction, with its operands exchanged if `swapped`. Element types
-   that back ends do not compute with are left to the kernel. */
+/* Whether back ends compute with this element type; other types are left to the kernel. */
 static bool computed(const Type *t) {
     return dtype_bits(t->dtype) >= (dtype_class(t->dtype) == 'F' ? 16 : 8);
 }
+/* An element-wise step of one instruction, with its operands exchanged if `swapped`. */
 static int steps_truth(Call *c, const View in[], const View out[], StepBuf *b, ScalarOp op,
                        bool swapped) {
     if (!computed(c->in[0])) return 0;

@@ -3,10 +3,8 @@
    channels around c: floor((size - 1)/2) of them before c, the others from c on. */
 #include "ops/operator/op.h"
 enum { ALPHA, BETA, BIAS, SIZE };
-enum {
-    WIDEST = 11
-}; /* the largest windows that have steps of their own; their programs grow with
-      the window */
+/* The largest windows that have steps of their own, whose programs grow with the window. */
+enum { WIDEST = 11 };
 static const AttrDef attrs[] = {
     [ALPHA] = {"alpha", A_REAL, "1/10000", .draw = "1/10000 1/2"},
     [BETA] = {"beta", A_REAL, "3/4", .draw = "3/4 1/2 1"},

@@ -1,7 +1,8 @@
 /* mel: the matrix [length / 2 + 1, bands] by which the spectrum of `length` samples, taken at
    `rate` per second, is summed into bands. The bands are triangles between `low` and `high` hertz
-   whose corners are equally far apart on the mel scale (S. Stevens, J. Volkmann, E. Newman,
-   1937). */
+   whose corners are equally far apart on the mel scale (S. Stevens, J. Volkmann, E. Newman, 1937).
+   As ONNX defines it, the distance is 1 / (bands + 2) of the range, so that the last corner lies
+   below `high`. */
 #include "ops/operator/op.h"
 #include <math.h>
 

@@ -118,7 +118,7 @@ static int steps_layernorm(Call *c, const View in[], const View out[], StepBuf *
 static const OnnxMap onnx_layernorm[] = {
     {"", "LayerNormalization", 17, 0, "axis epsilon stash_type:ignore"},
     {"", "LayerNormalization", 1, 16,
-     "axis epsilon stash_type:ignore import:only"}, /* ONNX Runtime's */
+     "axis epsilon stash_type:ignore import:only"}, /* ONNX Runtime's own */
     {0}};
 const Op op_layernorm = {
     "layernorm",     "x scale? bias?", "y mean factor",          attrs,

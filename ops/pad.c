@@ -20,8 +20,7 @@ static const char *shape(Call *c) {
     return NULL;
 }
 
-/* x, or `otherwise` outside it. Only padded axes are guarded, so that the definition stays
-   simple. */
+/* x, or `otherwise` outside it. Only axes that are padded are guarded. */
 static Ex padded(Call *c, Dims i, Ex otherwise) {
     Dims x = c->in[0]->dim, ix = i;
     PolyList p = ints(c, PADS);

@@ -176,8 +176,8 @@ static const char *shape_pool(Call *c) {
     if (why) return why;
     if (ns < 1 || ns > 3 || kernel.n != ns || s.n != ns || p.n != 2 * ns)
         return "pooling needs one kernel size, one stride and two pads for each spatial axis";
-    if (word(c, CEIL) && word(c, COUNT_PADS)) /* ONNX Runtime then divides by the size of the whole
-                                                 window, averagepool does not */
+    /* ONNX Runtime then divides by the size of the whole window, which averagepool does not. */
+    if (word(c, CEIL) && word(c, COUNT_PADS))
         return "windows beyond the padding (ceil_mode) are not supported together with "
                "count_include_pad";
     for (int j = 0; j < ns; j++) {

@@ -1,8 +1,8 @@
-/* quantize: y = round(x / scale) + zero as an integer, rounded to even and saturated; a float of
-   few bits takes x / scale itself. dequantize: y = (x - zero) * scale. scale and zero are single
-   numbers, or have one number for each place of an axis, or for each `block` of places of that
-   axis. dynamicquantize: quantizes to 0..255 with the scale that the range of x, extended to
-   include 0, requires. */
+/* quantize: y = round(x / scale) + zero as an integer, where round takes ties to even and the
+   result saturates; a float of few bits takes x / scale itself. dequantize: y = (x - zero) * scale.
+   scale and zero are single numbers, or have one number for each place of an axis, or for each
+   `block` of places of that axis. dynamicquantize: quantizes to 0..255 with the scale that the
+   range of x, extended to include 0, requires. */
 #include "ops/operator/op.h"
 #include <math.h>
 enum { AXIS, BLOCK, TO, SATURATE };
@@ -126,8 +126,7 @@ typedef struct Quantized { /* a step that is to be added, in whole or in parts a
     int n;
     View v[4];     /* y, x, scale and, if n is 4, zero */
     int axis;      /* the axis along which scale and zero vary; -1: they are single numbers */
-    int64_t block; /* how many places of the axis share a scale; 0: scale and zero are not in
-                      blocks */
+    int64_t block; /* places of the axis that share a scale; 0: no blocks */
     const Scalar *code;
     int ncode;
 } Quantized;

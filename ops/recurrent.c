@@ -4,18 +4,13 @@
    directions: 1 (forward or backward) or 2 (both). Results: y [t, d, b, h] and the final states.
    With `batch_first`, x is [b, t, i], states are [b, d, h] and y is [b, t, d, h].
 
-   The activations are those that are usual: tanh and sigmoid for gru and lstm, tanh or relu for
-   rnn. After the end of a sequence y is 0 and the states no longer change. */
+   gru and lstm have the activations tanh and sigmoid, rnn has tanh or relu; no others are
+   supported. After the end of a sequence y is 0 and the states no longer change. */
 #include "ops/operator/op.h"
 #include <math.h>
 #include <stdlib.h>
-enum {
-    DIRECTION,
-    HIDDEN,
-    BATCH_FIRST,
-    VARIANT
-}; /* VARIANT: the attribute that differs between the
-      operators */
+/* VARIANT is the attribute that differs between the operators. */
+enum { DIRECTION, HIDDEN, BATCH_FIRST, VARIANT };
 #define SHARED_ATTRS                                                                \
     [DIRECTION] = {"direction", A_ENUM, "forward", "forward reverse bidirectional", \
                    .draw = "forward reverse bidirectional"},                        \

@@ -79,6 +79,7 @@ static int params(Call *c, int64_t param[]) {
 }
 
 typedef struct Line { /* sampling along one axis, which has n places in x and m in y */
+    /* roi: the crop along this axis, from 0 to 1. */
     double scale, roi[2];
     double shrink; /* the factor of the kernel's argument; below 1, the kernel is wider */
     double a;      /* the parameter of the cubic kernel */
@@ -98,8 +99,8 @@ static double coordinate(const Line *l, int64_t i) {
           to = (float)l->roi[1];
     float middle = (x + 0.5f) / f - 0.5f;
     if (l->coordinate == SYMMETRIC && l->scale == (double)l->m / (double)l->n)
-        return ((double)i + 0.5) * (double)l->n / (double)l->m - 0.5; /* the centred part is all of
-                                                                         x */
+        /* The centred part is all of x. */
+        return ((double)i + 0.5) * (double)l->n / (double)l->m - 0.5;
     switch (l->coordinate) {
     case ASYMMETRIC: return (double)(x / f);
     case CORNERS: return m == 1 ? 0 : (double)(x * (n - 1) / (m - 1));

@@ -12,12 +12,10 @@ enum { SIZES, MODE, COORDINATE, ROUNDING, A };
 enum { NEAREST, LINEAR, CUBIC };
 enum { HALF, ASYMMETRIC, CORNERS, HALF_PYTORCH };
 enum { PREFER_FLOOR, PREFER_CEIL, FLOOR, CEIL };
-enum {
-    AXES_MOST = 3,
-    TAPS_MOST = 4
-};                             /* AXES_MOST: axes along which a definition interpolates;
-                                  TAPS_MOST: places of an axis that it reads */
-enum { PAIRS_MOST = 1 << 24 }; /* pairs of a place and its weight in the list of an axis */
+/* AXES_MOST: axes along which a definition interpolates. TAPS_MOST: places of an axis that it
+   reads. PAIRS_MOST: pairs of a place and its weight in the list of an axis. */
+enum { AXES_MOST = 3, TAPS_MOST = 4 };
+enum { PAIRS_MOST = 1 << 24 };
 static const AttrDef attrs[] = {
     [SIZES] = {.name = "sizes", .kind = A_INTS},
     [MODE] = {"mode", A_ENUM, "nearest", "nearest linear cubic", .draw = "nearest linear cubic"},

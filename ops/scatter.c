@@ -96,8 +96,8 @@ static Ex joined(Call *c, Dims i, Dims k, Cond met, Ex update, int how) {
     if (k.n) update = negated(c, maximum(c, k, met, negated(c, update)));
     return min2(c, x, update);
 }
-/* The definition of scatteradd and its kin: all updates along the axis whose index is this
-   place. */
+/* The definition of scatteradd, scattermax and scattermin: all updates along the axis whose index
+   is this place. */
 static Ex elements_joined(Call *c, Dims i, int how) {
     Dims x = c->in[0]->dim, index = c->in[1]->dim;
     const int a = axis(c, AXIS, x.n);
@@ -204,8 +204,8 @@ static int kernel_nd(const Step *s, void *const slot[]) {
     }
     return 0;
 }
-/* The definition of scatterndadd and its kin: all updates whose indices, one for each addressed
-   axis, are this element's place. */
+/* The definition of scatterndadd, scatterndmax and scatterndmin: all updates whose indices, one for
+   each addressed axis, are this element's place. */
 static Ex places_joined(Call *c, Dims i, int how) {
     const Dims x = c->in[0]->dim, index = c->in[1]->dim, u = c->in[2]->dim;
     const int places = index.n - 1, q = x.n - (u.n - places);

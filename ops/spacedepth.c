@@ -1,6 +1,6 @@
-/* depthtospace, spacetodepth: the channels of x [n, c, h, w] become blocks of b by b places, or
-   such blocks become channels. The channel index that holds a block's data is (row, column,
-   channel) or, with order=crd, (channel, row, column). */
+/* depthtospace, spacetodepth: channels of x [n, c, h, w] become blocks of b by b places, or such
+   blocks become channels. The index of such a channel is made of (row, column, channel) or, with
+   order=crd, of (channel, row, column). */
 #include "ops/operator/op.h"
 enum { BLOCK, ORDER };
 enum { DCR, CRD };

@@ -10,8 +10,7 @@ enum { ATTENTION_PARTS = 3 };
 /* The three steps, which point into this struct. In their views, slot k is view k of the attention
    (from its first element on), and the slot after the last view holds the scores. */
 typedef struct AttentionParts {
-    Step step[ATTENTION_PARTS]; /* the scores; their softmax, in place; its product with the
-                                   values */
+    Step step[ATTENTION_PARTS]; /* the scores; their softmax, in place; the values weighted by it */
     View view[9];
     Scalar code[13];
     int64_t rows;

@@ -14,8 +14,8 @@ bool digest_same(Digest, Digest);
    $XDG_CACHE_HOME or ~/.cache; creates the folder. Returns false if nothing is to be stored:
    `folder` is "none", there is no such variable, or the folder cannot be created. */
 bool cache_folder(const char *folder, char *path, size_t n);
-/* Gets the image that was stored for this text; false: there is none. The file also holds the text,
-   and counts only if that is equal. */
+/* Gets the image that was stored for this text, whose bytes the caller frees; false: there is none.
+   The file also holds the text, and counts only if that is equal. */
 bool cache_get(const char *path, const char *text, Image *);
 /* Stores an image. It is written to a temporary file, which is then renamed, so that files are
    always complete. A failure to write is not an error. */

@@ -6,16 +6,12 @@
    registers; otherwise later stages compute them again from the views. */
 #include "ops/cuda/generate.h"
 
-enum {
-    CODE_MOST = 200,
-    KEPT = 16 /* KEPT: the most elements of a row that one thread keeps in
-                 registers */
-};
+/* KEPT: the most elements of a row that one thread keeps in registers. */
+enum { CODE_MOST = 200, KEPT = 16 };
 typedef struct Chain {
     const Step *step;
     Team team;
-    int rank, row_rank, stages, own; /* own: elements per thread if values are kept in registers,
-                                        else 0 */
+    int rank, row_rank, stages, own; /* own: elements per thread; 0: nothing is kept */
     int64_t length;
     bool uniform[CODE_MOST]; /* by instruction: its value is the same along the row */
     bool kept[CODE_MOST];

@@ -81,8 +81,8 @@ Compiler *compiler_open(const char *folder, int capability, int blocks, char *wh
 void compiler_close(Compiler *c) { free(c); }
 const char *compiler_identity(const Compiler *c) { return c->identity; }
 
-static char *log_of(Compiler *c, nvrtcProgram p) { /* the caller frees the text; NULL: there is
-                                                      none */
+/* The log of a compilation, which the caller frees; NULL: there is none. */
+static char *log_of(Compiler *c, nvrtcProgram p) {
     size_t size = 0;
     char *log = NULL;
     if (p && !c->nvrtcGetProgramLogSize_(p, &size) && (log = calloc(size + 1, 1)))

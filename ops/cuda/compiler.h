@@ -7,8 +7,7 @@
 typedef struct Image {
     char *bytes; /* the caller frees them */
     size_t size;
-    long spilled; /* bytes of registers that did not fit, as the compiler reports; 0 if from the
-                     cache */
+    long spilled; /* bytes of registers that were spilled; 0 if from the cache */
 } Image;
 typedef struct Compiler Compiler;
 

@@ -23,12 +23,9 @@ struct Kernel {
     Library *library; /* NULL: there is only a generated kernel */
     Algorithm *algorithm;
     Code code;
-    CUgraphExec recorded;          /* a recording of other kernels; then all other fields are
-                                      unused */
-    Kernel *part[ATTENTION_PARTS]; /* the steps of an attention that is not a single kernel, else
-                                      NULL */
-    size_t scores;                 /* bytes at the start of the workspace for the scores of these
-                                      parts */
+    CUgraphExec recorded;          /* of other kernels; then nothing else is used */
+    Kernel *part[ATTENTION_PARTS]; /* attention as several kernels; else NULL */
+    size_t scores;                 /* bytes of workspace, in front, for its scores */
     void *table;
     int nview;
     int32_t slot[VIEWS_MOST];

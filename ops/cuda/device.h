@@ -13,16 +13,13 @@ typedef struct CudaOptions {
     Arithmetic arithmetic;
     int device;                 /* the number of the GPU, from 0 */
     char lib[OPTION_ROOM];      /* the folder of CUDA's libraries; "": the usual places */
-    char cache[OPTION_ROOM];    /* the folder of compiled kernels; "": the usual one; "none": no
-                                   cache */
+    char cache[OPTION_ROOM];    /* the folder of compiled kernels; "": the usual one; or "none" */
     char describe[OPTION_ROOM]; /* a file that describes a GPU to cuDNN, for tests without one */
     bool all;                   /* compile the kernels of all choices, for tests */
     bool refuse_spills;         /* a kernel that spills registers is an error, for tests */
     bool require;               /* a convolution of float32 without cuDNN is an error, for tests */
-    int blocks;                 /* thread blocks that must fit on a multiprocessor; 0: any number,
-                                   for tests */
-    size_t workspace;           /* the most bytes of scratch memory that an algorithm of a library
-                                   may take */
+    int blocks;                 /* that must fit on a multiprocessor; 0: any number, for tests */
+    size_t workspace;           /* bytes that an algorithm of a library may take, at most */
 } CudaOptions;
 /* Parses the options. Returns false if a word is not understood, which `why` names. */
 bool options_parse(const char *text, CudaOptions *, char *why, size_t n);
@@ -38,14 +35,13 @@ struct Device {
     CUcontext context;
     CUstream stream;
     CUevent start, end;
-    bool started, kept; /* something was started since the last wait; compiled kernels are stored on
-                           disk */
+    bool started, kept; /* kernels were started since the last wait; are stored on disk */
     bool recording;     /* kernels are being recorded instead of run */
     CUevent *mark;      /* events that remember times (record_mark) */
     int marks;
-    bool lost;                           /* the device failed and cannot be used again */
-    int capability, processors, version; /* compute capability (90 is sm_90); number of
-                                            multiprocessors; CUDA version of the driver */
+    bool lost; /* the device failed and cannot be used again */
+    /* Compute capability (90 is sm_90), number of multiprocessors, CUDA version of the driver. */
+    int capability, processors, version;
     char name[128], cache[OPTION_ROOM];
     char failure[160]; /* the last call that failed and its error; "": none failed */
     Held *held;
@@ -62,7 +58,8 @@ int device_done(Device *, const char *call, CUresult);
    libraries requires: one thread may open a device and another use it. */
 bool device_enter(Device *);
 
-/* Opens a device. NULL: `why` says in one sentence what is missing and how to get it. */
+/* Opens, closes and identifies a device, as Backend.open, close and identity do. NULL: `why` says
+   in one sentence what is missing and how to get it. */
 Device *device_begin(const char *options, char *why, size_t n);
 void device_shut(Device *);
 int device_identity(const Device *, char *text, size_t n);
@@ -78,10 +75,10 @@ int record_between(Device *, int from, int to, double *ns);
 void record_close(Device *);
 
 /* ---- memory.c */
+/* The members alloc, release, copy, hold and drop of Backend. hold stores equal contents once. */
 void *memory_take(Device *, size_t bytes);
 void memory_give(Device *, void *);
 int memory_copy(Device *, void *to, const void *from, size_t bytes, CopyDirection);
-/* Memory on the device with contents that never change; equal contents are stored once. */
 void *memory_hold(Device *, const void *bytes, size_t n);
 void memory_drop(Device *, void *);
 void memory_drop_all(Device *);

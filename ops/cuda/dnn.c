@@ -37,10 +37,8 @@ static bool allowed(cudnnBackendNumericalNote_t note, Arithmetic arithmetic, boo
 }
 /* Whether an engine declares that it changes float32 no more than the options allow. */
 static bool keeps_arithmetic(const Dnn *l, bool whole, Desc config) {
-    enum {
-        NOTES = 4 * CUDNN_NUMERICAL_NOTE_TYPE_COUNT
-    }; /* a newer library may have more kinds of
-          notes */
+    /* A newer library may have more kinds of notes. */
+    enum { NOTES = 4 * CUDNN_NUMERICAL_NOTE_TYPE_COUNT };
     cudnnBackendNumericalNote_t note[NOTES];
     int64_t n = 0, one = 0;
     Desc engine = NULL;

@@ -50,7 +50,8 @@ struct Algorithm {
     Dnn *dnn;
     int nkept, nplan, algorithm;
     bool whole; /* the sums are of integers and must be exact (isomer_backend.h) */
-    Desc kept[DESCRIPTORS], plan[ALGORITHMS], pack; /* pack: describes the memory of the last run */
+    /* pack describes the memory of the last run. */
+    Desc kept[DESCRIPTORS], plan[ALGORITHMS], pack;
     int64_t workspace[ALGORITHMS];
     Epilogue epilogue;
     void *memory[INNER_ID + 1];

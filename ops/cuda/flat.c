@@ -134,8 +134,8 @@ static void elements_write(Gen *g, Flat *f, bool packed) {
 }
 
 /* ---- Copies that permute axes. */
-static int turned_axis(const Flat *f) { /* the axis along which x, but not the output, is
-                                           contiguous; -1: none */
+/* The axis along which x, but not the output, is contiguous; -1: there is none. */
+static int turned_axis(const Flat *f) {
     const View *y = &f->view[0], *x = &f->view[1];
     const int last = y->rank - 1;
     if (f->step.kind != S_COPY || last < 1 || x->stride[last] == 1 || y->stride[last] != 1)

@@ -35,11 +35,13 @@ const char *type_name(int dtype);
 char class_with(char class, int dtype);
 const char *class_name(char class);
 bool class_real(char class);
+/* The product of the sizes of axes from .. to - 1. */
 int64_t dims_product(const View *, int from, int to);
 /* element() returns the text of element `at` of a view as a number of the class; element_store()
    adds the line that stores x, of this class, as element `at` of the output. */
 const char *element(Gen *, int view, const char *at, char class);
 void element_store(Gen *, const char *at, const char *x, char class);
+/* The text of a number as a constant of the class. */
 const char *class_constant(Gen *, double, char class);
 /* The text of the offset, in a view, of the element with the index i0, i1, .. on its first `rank`
    axes, plus `more`. */
@@ -71,6 +73,8 @@ void team_shared(Gen *, Team, char class);
 void team_rows(Gen *, Team, int64_t rows);
 /* Adds lines that combine the `value` of all threads of a team; each gets the result. */
 void team_combine(Gen *, Team, ReduceKind, char class, const char *value);
+/* The value with which a reduction of this kind starts, and the text that reduces a and b to
+   one. */
 const char *team_start(ReduceKind, char class);
 const char *team_fold(Gen *, ReduceKind, char class, const char *a, const char *b);
 

@@ -31,8 +31,7 @@
 enum {
     ALGORITHMS = 4,
     FLOAT = 1,          /* ONNX's number of this element type */
-    BATCH_MOST = 65535, /* the last axis of a grid, along which algorithms put products, has this
-                           many blocks at most */
+    BATCH_MOST = 65535, /* products in a batch: the limit of a grid's last axis */
     WELL_ALIGNED = 4 * sizeof(float)
 };
 static const uint64_t exact_flags = CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA |

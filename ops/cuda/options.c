@@ -14,8 +14,7 @@ static bool number(const char *text, long long most, long long *out) {
 static bool take_word(CudaOptions *o, const char *key, const char *value) {
     long long x;
     if (!strcmp(key, "threads"))
-        return number(value, BACKEND_THREADS, &x); /* the host's threads, which this back end does
-                                                      not use */
+        return number(value, BACKEND_THREADS, &x); /* unused: threads of the host */
     if (!strcmp(key, "device")) return number(value, 1000, &x) && (o->device = (int)x, true);
     if (!strcmp(key, "workspace"))
         return number(value, 1 << 20, &x) && (o->workspace = (size_t)x << 20, true);

@@ -14,17 +14,14 @@ static const int tile_of[] = {0, 4, 2, 8, 1};
 enum { VARIANTS = sizeof tile_of / sizeof *tile_of };
 
 typedef struct Product {
-    int64_t m, n, k, batch;              /* rows and columns of the output, terms of a sum, number
-                                            of products */
+    int64_t m, n, k, batch;              /* rows, columns, terms of a sum, products */
     bool a_by_terms, b_by_terms;         /* an operand is contiguous along the terms */
     bool turned;                         /* the output is contiguous along its rows */
     int tile;                            /* rows and columns that one thread computes */
-    void (*places)(Gen *);               /* adds lines, before the sums, that locate the thread
-                                            block's tile */
+    void (*places)(Gen *);               /* adds lines that locate the thread block's tile */
     void (*column)(Gen *);               /* adds lines that split the column n into an index */
     const char *(*a)(Gen *, char class); /* the text of the element (m, k); may add lines first */
-    void (*b)(Gen *, char class);        /* adds lines that set e, which is 0, to the element (k,
-                                            n) */
+    void (*b)(Gen *, char class);        /* adds lines that set e (0 before) to element (k, n) */
     void (*index)(Gen *);                /* adds lines that declare the output's index for (m, n) */
 } Product;
 

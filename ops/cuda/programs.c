@@ -12,10 +12,10 @@
 #include <string.h>
 
 typedef struct Node {
-    int64_t kind, a, b, c, count; /* kind and operands; count: variables of SUM and MAXIMUM, axes of
-                                     AT */
-    const int64_t *words, *cond;  /* the node's other words, and those of its condition */
-    int temporary;                /* the temporary that holds the value in this scope; -1: none */
+    /* Kind, operands, and how many variables SUM and MAXIMUM have, or axes AT. */
+    int64_t kind, a, b, c, count;
+    const int64_t *words, *cond; /* the node's other words, and those of its condition */
+    int temporary;               /* the temporary that holds the value in this scope; -1: none */
 } Node;
 typedef struct Program {
     int64_t rank, nvar, nreg, nnode, root;

@@ -210,9 +210,8 @@ static int note_time(void *data) {
 }
 static CUresult host_record(CUevent e, CUstream s) {
     (void)s;
-    if (breaks())
-        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED; /* such an event would not become
-                                                         part of the graph */
+    /* such an event would not become part of the graph */
+    if (breaks()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (refusal()) return refusal();
     return note_time(&e), CUDA_SUCCESS;
 }

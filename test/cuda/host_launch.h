@@ -11,8 +11,8 @@ __attribute__((destructor)) static void host_end(void) {
     free(host_stacks);
 } /* when the object is
      unloaded */
-static void host_create(void) { /* creates the coroutines, each of which stops before its first
-                                   call */
+/* Creates the coroutines, each of which stops before its first call. */
+static void host_create(void) {
     static ucontext_t thread[HOST_THREADS], back;
     host_stacks = malloc((size_t)HOST_STACK * HOST_THREADS);
     for (unsigned t = 0; t < HOST_THREADS; t++) {

@@ -43,8 +43,8 @@ struct Arena {
    variable has not been read yet. */
 static _Atomic int64_t until_failure = -1;
 
-static bool (*_Atomic decides)(void); /* decides whether an allocation fails; NULL: until_failure
-                                         does */
+static bool (*_Atomic decides)(void); /* asked about every allocation, if not NULL; until_failure is
+                                         then ignored */
 
 void mem_fail_at(int64_t n) { atomic_store(&until_failure, n > 0 ? n : 0); }
 

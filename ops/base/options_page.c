@@ -209,8 +209,6 @@ static void zsh(Text *t, const ProgramText *p, const OptionDef *table) {
     text_add(t, " \\\n    '*:file:_files'\n");
 }
 
-/* ---- */
-
 bool options_document(Text *t, const ProgramText *p, const OptionDef *table, const char *form,
                       Error *e) {
     if (!strcmp(form, "text")) options_help(t, p->usage, p->summary, table);

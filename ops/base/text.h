@@ -22,6 +22,8 @@ typedef struct Scan {
     Error *error;
     bool lines;
 } Scan;
+/* A cursor at the start of a text of n bytes, which is not copied and need not be terminated.
+   Errors name the text `name`. */
 Scan scan_new(const char *name, const char *text, size_t n, Error *);
 /* Sets E_INVALID with line, column, the source line and a caret at `at`. Returns false. */
 bool scan_fail(Scan *, const char *at, const char *format, ...)
@@ -36,6 +38,8 @@ bool scan_word(Scan *, const char *);
    followed by one of these. False: there is none, or (an error) it does not fit into n bytes. */
 bool scan_name(Scan *, char *out, size_t n);
 bool scan_int(Scan *, int64_t *); /* with an optional sign; overflow is an error */
+/* Takes a number with an optional sign: decimal, hexadecimal (as %a prints it), inf or nan. A
+   finite number that is too large for a double is an error. */
 bool scan_real(Scan *, double *);
 bool scan_string(Scan *, Text *out); /* "..." with the escapes \" \\ \n \t \xHH; appends to *out */
 
@@ -54,6 +58,7 @@ typedef struct Pieces { /* the contents of a file as a list of pieces, which are
     size_t size; /* the sum of all n */
 } Pieces;
 Pieces pieces_new(Arena *);
+/* Appends n bytes; if `at` is NULL, n zeros. */
 void pieces_add(Pieces *, const void *at, size_t n);
 void pieces_append(Pieces *, const Pieces *);
 char *pieces_join(const Pieces *, Arena *); /* a copy as one block, with a terminating 0 */

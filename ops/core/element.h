@@ -7,6 +7,7 @@
 bool element_readable(DType); /* a float, integer or boolean of any width */
 /* The greatest finite number of a float type of 16 bits or less; 0 for other types. */
 double element_greatest(DType);
+/* Element i as a double. i counts elements, also of types of less than 8 bits. */
 double element_real(DType, const void *, int64_t i);
 /* Element i as an integer: exact for integers and booleans, but a U64 above INT64_MAX wraps; floats
    are truncated. */

@@ -10,8 +10,10 @@ typedef struct BlockOperand {
     const void *v;
     int step;
 } BlockOperand;
-/* Operations on n values; y is a buffer that receives the results, unless it is said to be read.
-   `data` is the memory of a view, with strides and offsets in elements. */
+/* Operations on n values. y is a buffer that receives the results, unless it is said to be read;
+   `data` is the memory of a view, with strides and offsets in elements. `set` writes y[0] only;
+   `load` reads data[j * stride] into y[j], `load_at` reads data[offset[j]], and `store` writes x[j]
+   to data[j * stride]. */
 typedef struct BlockOps {
     size_t size;                  /* the bytes of a value in a buffer */
     bool (*dtype)(int);           /* whether elements of this type can be loaded and stored */

@@ -62,7 +62,8 @@ static LoopForm form_along(const Loop *l, const LoopAffine *a, int lane) {
     return f;
 }
 
-/* Decodes an index and multiplies it by the strides of the input. */
+/* Decodes the index of an EX_AT into an offset: the sum of stride times index over the axes of the
+   input. */
 static void take_offset(Decode *d, DecodedNode *x, int lane) {
     Loop *l = d->l;
     x->word = take_below(d, 0, l->nview - 1);

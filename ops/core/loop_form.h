@@ -21,6 +21,7 @@ typedef struct LoopForm {
     int n, nlane;
     LoopTerm *t;
 } LoopForm;
+/* A register: the operation `kind` on a and b, or on a and the number m. */
 typedef struct Register {
     LoopRegister kind;
     LoopAffine a, b;
@@ -50,6 +51,8 @@ typedef struct DecodedNode {
                  (EX_TAKE) */
     LoopForm form; /* EX_SIZE: the number; EX_AT: the offset in elements */
     Number number;
+    /* nlit: literals of its condition; var: a sum's variables in the order of its loops; inner: the
+       last of them if it is the lane of the operand, else -1 */
     int nlit, nvar, inner, *var;
     DecodedLiteral *lit;
     uint64_t uses;
@@ -65,6 +68,7 @@ struct Loop {
     const BlockOps *block;
     double modulus; /* results wrap modulo this number, as integers do; 0: they are stored as they
                        are */
+    /* root: the node that is the result; lane: that of the output, or -1 */
     int nview, rank, nvar, nreg, nnode, root, lane;
     /* from..extent-1: the indices of each axis of the output that are computed, and the values of a
        bound variable; value: the current one */

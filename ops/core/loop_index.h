@@ -32,6 +32,7 @@ typedef struct Indices {
     Symbol var[VARS];
     int64_t extent[VARS];
     ProgramWords reg; /* the words of all registers */
+    /* where each register begins in `reg`; reg_at[nreg]: the end of the last one */
     int reg_at[REGISTERS + 1];
     uint64_t reg_depends[REGISTERS]; /* of each register: the variables that it depends on, as
                                         bits */

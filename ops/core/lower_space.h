@@ -5,13 +5,13 @@
 #include "ops/core/lower.h"
 
 enum { SPACE_AXES = 2 * RANK_MAX };
-typedef struct SpaceIndex { /* a symbol is the sum of k times the index on `axis`, over its
-                               entries */
+typedef struct SpaceIndex { /* a symbol is the sum of k * (index on `axis`) over all entries that
+                               have it */
     Symbol symbol;
     int axis;
     int64_t k;
 } SpaceIndex;
-typedef struct LowerSpace { /* the axes of the output, then those of bound variables */
+typedef struct LowerSpace { /* n axes: those of the output, then those of bound variables */
     World *w;
     Sizes sizes;
     int n, nindex;

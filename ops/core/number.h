@@ -36,9 +36,9 @@ typedef struct Numbers {
     Number (*real)(double);
     Number (*add)(Number, Number);
     Number (*mul)(Number, Number);
-    /* the greater of two */
+    /* the greater of two numbers */
     Number (*most)(Number, Number);
-    /* the smaller of two */
+    /* the smaller of two numbers */
     Number (*least)(Number, Number);
     Number (*power)(Number, Number);
     Number (*call)(Function, Number);
@@ -46,7 +46,7 @@ typedef struct Numbers {
     /* False after an overflow, a division by zero, a function outside this system, or NaN. */
     bool (*known)(Number);
     bool (*equal)(Number, Number); /* real: ==, or both NaN; residue: p alone is compared */
-    /* the value as a double, in residue the one alongside */
+    /* the value as a double; for a residue, the double kept with it */
     double (*approx)(Number);
 } Numbers;
 extern const Numbers numbers_real, numbers_ratio, numbers_residue;

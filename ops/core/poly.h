@@ -33,6 +33,7 @@ Symbol symbol_named(World *, const char *name);
 Symbol symbol_index(World *, uint32_t n);
 Symbol symbol_bound(World *, Poly extent); /* fresh */
 Symbol symbol_data(World *);               /* fresh */
+/* The definition of a symbol; its arguments point into the table. */
 SymbolDef symbol_def(const World *, Symbol);
 /* A total order by printed text. It does not depend on the order of interning, except by serial
    numbers. */
@@ -49,6 +50,8 @@ Poly poly_scale(World *, Poly, int64_t);
    as an overflow. */
 Poly poly_floor(World *, Poly a, Poly b);
 Poly poly_min(World *, Poly, Poly);
+/* Digit number `position` of e in the mixed radix radix[0..n-1], as SYM_DIGIT defines it. It
+   becomes a symbol only if it cannot be computed. */
 Poly poly_digit(World *, Poly e, const Poly *radix, int n, int position);
 Poly poly_read(World *, uint32_t input, const Poly *index, int n);
 Poly poly_place(World *, Poly index, Poly n);

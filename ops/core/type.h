@@ -40,6 +40,7 @@ typedef enum DType {
 } DType;
 const char *dtype_name(DType);
 DType dtype_parse(const char *name); /* DT_NONE: there is no such type */
+/* The bits of an element, 0 for strings; the class of a type, one of the letters above. */
 int dtype_bits(DType);
 char dtype_class(DType);
 /* The binary digits of a float type's mantissa, including the implicit one: 24 for F. 0: not a

@@ -63,8 +63,9 @@ WorldMark world_mark(const World *);
 void world_reset(World *, WorldMark); /* forgets every id given out since the mark */
 /* Attaches a column to a table. The Column belongs to the caller and must outlive the World. */
 void column_init(World *, Column *, Table, size_t size);
-/* column_at for an id beyond the column's end */
+/* column_at, for an id whose row is not valid yet */
 void *column_extend(World *, Column *, uint32_t id);
+/* The data of this id. The pointer is valid until the column grows. */
 static inline void *column_at(World *w, Column *c, uint32_t id) {
     return id < c->valid ? c->data + id * c->size : column_extend(w, c, id);
 }

@@ -81,7 +81,7 @@ Poly windows_padded(Call *, Poly n, WindowAxis, Poly front, Poly back, bool ceil
 /* 0 to n - 1, the places of an axis; returns true. */
 bool all_places(Call *, Poly n, Poly *low, Poly *high);
 bool up_to(Call *, Poly n, Poly *low, Poly *high); /* 1 to n; returns true */
-/* if the input is number 1 and integer: from 1 on; else returns false */
+/* For input 1, if its elements are integers: from 1 on; returns false for other inputs. */
 bool divisors(Call *, int input, Poly *low, Poly *high);
 
 /* ---- Values of integer operators without a definition (Op.value). */
@@ -95,7 +95,7 @@ bool is_natural(Call *, Poly); /* whether it can be shown to be >= 0 for all siz
 
 /* ---- Definitions: one output element as an expression over the output's indices. */
 /* Indices and conditions. */
-Dims bound(Call *, Dims n); /* fresh bound variables k for sum and maximum, 0 <= k < n */
+Dims bound(Call *, Dims n); /* fresh bound variables 0 <= k < n, for sum, maximum and take */
 /* The mixed-radix digits of e: symbols defined by e, not variables to sum over. */
 Dims digits(Call *, Poly e, Dims radix);
 Cond inside(Call *, Dims i, Dims n, int from); /* 0 <= i < n on the axes from `from` on */

@@ -12,7 +12,7 @@
 typedef int (*OpKernel)(const Step *, void *const slot[]);
 OpKernel op_kernel(const char *name); /* the reference kernel of an operator; NULL: it has none */
 
-/* Iteration over the indices of a view in row-major order:
+/* Iterate over the indices of a view in row-major order:
      for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) .. */
 bool kernel_first(const View *, int64_t i[]);
 bool kernel_next(const View *, int64_t i[]);
@@ -48,8 +48,8 @@ bool kernel_is_integer(const View *); /* whether it has integers or booleans */
 /* Copies one element, and converts it if the types differ. */
 void kernel_move(const View *to, void *const slot[], int64_t to_offset, const View *from,
                  int64_t from_offset);
-/* Decision trees (ops/trees.c): the fields of a node, and its modes: how its feature is compared
-   with its value. */
+/* Decision trees (ops/trees.c): the fields of a node, and its modes, which say how the feature is
+   compared with the node's value. */
 enum { TREE_FEATURE, TREE_MODE, TREE_YES, TREE_NO, TREE_MISSING, TREE_FIELDS };
 enum { TREE_LEAF, TREE_LEQ, TREE_LT, TREE_GTE, TREE_GT, TREE_EQ, TREE_NEQ };
 /* Whether the comparison of a feature x with a node's value holds. Floats are compared as

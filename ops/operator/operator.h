@@ -13,6 +13,7 @@
 #include "ops/operator/op_kernel.h"
 
 typedef struct Op Op;
+/* A list of requirements on sizes, all of which must hold. */
 typedef struct Needs {
     int n, room;
     Lit *v;
@@ -71,12 +72,14 @@ typedef struct OnnxRead OnnxRead;
 struct OnnxRead {
     /* Reads a list of numbers: an attribute, or else a computable input (-1: none). */
     bool (*list)(OnnxRead *, const char *name, int input, PolyList *out);
+    /* Read an attribute; `otherwise` is the value if the node lacks it. */
     int64_t (*integer)(OnnxRead *, const char *name, int64_t otherwise);
     const char *(*text)(OnnxRead *, const char *name, const char *otherwise);
     /* Reads a list of n numbers into n of our attributes. */
     bool (*reals)(OnnxRead *, const char *name, int n, const int attr[]);
     /* reads the value that an ordinary item gave to our attribute */
     bool (*given)(OnnxRead *, int attr, PolyList *out);
+    /* sets our attribute to a list of n entries */
     void (*give)(OnnxRead *, int attr, int n, const Poly *);
     /* returns false; `why` must be static or live in the World */
     bool (*refuse)(OnnxRead *, const char *why);
@@ -85,9 +88,9 @@ typedef struct OnnxWrite OnnxWrite;
 struct OnnxWrite { /* each returns false if the value cannot be written */
     bool (*integer)(OnnxWrite *, const char *name, int64_t);
     bool (*text)(OnnxWrite *, const char *name, const char *);
-    bool (*list)(OnnxWrite *, const char *name, PolyList); /* whose entries are constants */
+    bool (*list)(OnnxWrite *, const char *name, PolyList); /* its entries must be constants */
     bool (*reals)(OnnxWrite *, const char *name, int n, const int attr[]);
-    bool (*list_input)(OnnxWrite *, int place, PolyList); /* writes a list of sizes as an input */
+    bool (*list_input)(OnnxWrite *, int place, PolyList); /* as input `place`, from 0 */
     bool (*refuse)(OnnxWrite *, const char *why);
 };
 typedef struct OnnxItem {
@@ -98,7 +101,8 @@ typedef struct OnnxItem {
 } OnnxItem;
 
 enum {
-    OP_RANDOM = 1,      /* has a serial number as an attribute; equal nodes are not merged */
+    OP_RANDOM = 1, /* its nodes carry a serial number, so that equal nodes are not merged (random or
+                      opaque) */
     OP_COMMUTATIVE = 2, /* its two inputs, or all inputs of a variadic operator, may be swapped */
     OP_BROADCASTS = 4,  /* in ONNX its inputs broadcast as in NumPy: the importer inserts
                            `broadcast`, which the exporter drops */

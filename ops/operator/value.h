@@ -1,5 +1,5 @@
 /* value.h -- the elements of integer tensors as polynomials over sizes, as shape computations need
-   them. */
+   them. Every named symbol counts as a size, which is >= 0. */
 #ifndef ISOMER_VALUE_H
 #define ISOMER_VALUE_H
 #include "ops/operator/operator.h"

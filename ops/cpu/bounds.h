@@ -1,6 +1,7 @@
-/* bounds.h -- beyond which numbers exponentials vanish or overflow, and integers of 8 and 16 bits
-   saturate. The compiler must not see them: where it knows that x is not beyond both, it makes
-   branches of the two comparisons, and of these masks in place of a minimum and a maximum. */
+/* bounds.h -- the numbers beyond which exponentials vanish or overflow, and 8-bit and 16-bit
+   integers saturate. They are not constants because the compiler must not see them: if it knows
+   that x cannot be beyond both bounds, it turns the two comparisons into branches, and these into
+   masks, instead of a minimum and a maximum. */
 #ifndef ISOMER_CPU_BOUNDS_H
 #define ISOMER_CPU_BOUNDS_H
 extern const float exp_bounds[2], flushed_bounds[2];

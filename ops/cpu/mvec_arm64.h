@@ -1,7 +1,7 @@
-/* mvec_arm64.h -- the functions of which glibc's libmvec has vector forms for this family. The
-   Makefile includes it where inner loops are compiled; elsewhere than with glibc there are none.
-   pow and powf stay scalar: in glibc 2.41 their vector forms round one number twice, to even and
-   away from 0, and are wrong by up to 2 % where that is a tie (2^(73/64), 2^(1/256)). */
+/* mvec_arm64.h -- declares for which functions glibc's libmvec has vector forms on 64-bit ARM. The
+   Makefile includes it where inner loops are compiled; without glibc it declares nothing. pow and
+   powf stay scalar: in glibc 2.41 their vector forms round one number twice, to even and away from
+   0, and are wrong by up to 2 % where that is a tie (2^(73/64), 2^(1/256)). */
 #include <math.h>
 
 #ifdef __GLIBC__

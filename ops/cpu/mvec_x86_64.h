@@ -1,5 +1,5 @@
-/* mvec_x86_64.h -- the functions of which glibc's libmvec has vector forms for this family. The
-   Makefile includes it where inner loops are compiled; elsewhere than with glibc there are none. */
+/* mvec_x86_64.h -- declares for which functions glibc's libmvec has vector forms on x86-64. The
+   Makefile includes it where inner loops are compiled; without glibc it declares nothing. */
 #include <math.h>
 
 #ifdef __GLIBC__

@@ -1,7 +1,7 @@
-/* simd_reduce.h -- reductions, of many side by side and of one run, and sums with a weight;
-   included by simd_body.h. */
+/* simd_reduce.h -- reductions, of many outputs side by side and of a single run, and sums with
+   weights; included by simd_body.h. */
 
-/* Elements that do not lie side by side are gathered first. */
+/* Elements with a stride are first gathered, GATHERED at a time. */
 enum { GATHERED = 64 };
 typedef uint8_t Any8 __attribute__((may_alias));
 typedef uint16_t Any16 __attribute__((may_alias));
@@ -50,7 +50,7 @@ DEFINE_GATHERED(Any64)
             }                                                                 \
     }
 DEFINE_MERGE(add_floats, float, float, z + x)
-/* Rows of elements side by side, some of them at a time. */
+/* Merges rows of adjacent elements, MERGED_ROWS at a time. */
 enum { MERGED_ROWS = 4 };
 #define MERGE_ROW(W, at, value) \
     {                           \
@@ -75,13 +75,14 @@ enum { MERGED_ROWS = 4 };
                 acc[i] = z;                                                                    \
             }                                                                                  \
     }
-/* Partial results in LANES places, which become registers, folded at the end. */
+/* Partial results are kept in LANES accumulators, which become registers, and are folded at the
+   end. */
 enum { LANES = 32 };
 #define FOLD_LANES(sum)                                                                     \
     _Pragma("GCC unroll 5") /* log2 of LANES */                                             \
         for (int width = LANES / 2; width >= 1; width /= 2) for (int i = 0; i < width; i++) \
             sum[i] += sum[i + width]
-enum { TOTAL_REST = 8 }; /* elements at the end that are worth a block */
+enum { TOTAL_REST = 8 }; /* so many elements at the end are worth a block */
 #define DEFINE_TOTAL(name, W, T, value)                                                        \
     static void total_##name(void *pacc, const void *px, int64_t n) {                          \
         W lane[LANES], *acc = pacc;                                                            \
@@ -95,7 +96,7 @@ enum { TOTAL_REST = 8 }; /* elements at the end that are worth a block */
                     lane[i] = (W)(value);                                                      \
                 }                                                                              \
             const int rest = (int)(n - at);                                                    \
-            if (rest >= TOTAL_REST) { /* read with the elements before it */                   \
+            if (rest >= TOTAL_REST) { /* the block overlaps the elements before */             \
                 for (int i = 0; i < LANES; i++) {                                              \
                     const W z = lane[i], x = (W)p[n - LANES + i];                              \
                     lane[i] = i < LANES - rest ? z : (W)(value);                               \
@@ -134,7 +135,8 @@ enum { TOTAL_REST = 8 }; /* elements at the end that are worth a block */
             EACH y[i] = (T)MULTIPLY_##class(w, x[i], y[i]);                                 \
         } else EACH y[i] = (T)MULTIPLY_##class(w, x[i * stride], y[i]);                     \
     }
-/* Of vectors; w may be a number, which less a vector of zeros is a vector of it. */
+/* Multiplies and adds vectors; w may be a number, which the subtraction of a zero vector turns into
+   a vector. */
 #ifdef FUSE
 #define MULTIPLY_floats(x, w, y) FUSE(x, (w) - (Floats){0}, y)
 #else

@@ -1,7 +1,7 @@
-/* simd_repeat.h -- runs of which each element is repeated K times, as nearest neighbours are where
-   an image grows by a whole factor (Simd.repeat); included by simd_body.h. A few elements at a
-   time, for all rows that are to have them; the last few reach back over those before. Each is
-   shifted into a wider integer, where there is one for K of them. */
+/* simd_repeat.h -- repeats each element of a run K times (Simd.repeat), as nearest neighbours do
+   where an image grows by a whole factor; included by simd_body.h. A few elements at a time are
+   written to all rows that need them; the last few overlap those before. If an integer type is wide
+   enough for K copies, an element is replicated by shifts within it. */
 typedef uint16_t Wide16 __attribute__((aligned(1), may_alias));
 typedef uint32_t Wide32 __attribute__((aligned(1), may_alias));
 typedef uint64_t Wide64 __attribute__((aligned(1), may_alias));

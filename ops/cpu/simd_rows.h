@@ -1,8 +1,8 @@
-/* simd_rows.h -- what a step over rows (rows.c) does with rows of floats; included by
+/* simd_rows.h -- the loops over rows of floats for steps over rows (rows.c); included by
    simd_body.h. */
 
-/* Of rows of n elements, one after the other: short ones, of which a call each would cost as much
-   as their sums do. */
+/* Sum up rows of n elements that follow each other. They take several rows because a call for each
+   short row would cost as much as its sum. */
 static void row_sums(double *acc, const float *x, int64_t n, int64_t rows) {
     for (int64_t r = 0; r < rows; r++) total_float_sum(acc + r, x + r * n, n);
 }
@@ -10,8 +10,8 @@ static void row_peaks(float *acc, const float *x, int64_t n, int64_t rows) {
     for (int64_t r = 0; r < rows; r++) total_float_max(acc + r, x + r * n, n);
 }
 
-/* The sum of (x[i] - k[r].k[0])^2 is added to acc[r]: LANES partial sums, of some terms in floats,
-   which are all positive, then in doubles. */
+/* Adds the sum of (x[i] - k[r].k[0])^2 to acc[r]. Each of LANES partial sums adds up some terms as
+   floats, which is precise enough because all are positive, and these sums in doubles. */
 enum { SQUARES = 8 * LANES };
 static inline void add_squares(double *lane, const float *x, float less, int64_t n) {
     float some[LANES] = {0};
@@ -38,8 +38,8 @@ static inline double squares_of(const float *x, float less, int64_t n) {
 static void row_squares(double *acc, const float *x, const RowNumbers *k, int64_t n, int64_t rows) {
     for (int64_t r = 0; r < rows; r++) acc[r] += squares_of(x + r * n, k[r].k[0], n);
 }
-/* y[i] = e^(x[i] - k[r].k[0]), and their sum, in LANES partial sums, is added to acc[r]; y NULL:
-   only the sum. */
+/* Computes y[i] = e^(x[i] - k[r].k[0]) and adds their sum, which is accumulated in LANES partial
+   sums, to acc[r]. y NULL: only the sum. */
 static inline void add_exps(float *y, float *lane, const float *x, float less, int64_t n) {
     EACH {
         const float e = exp_flushed(x[i] - less);
@@ -47,8 +47,8 @@ static inline void add_exps(float *y, float *lane, const float *x, float less, i
         lane[i] += e;
     }
 }
-/* What is left at the end is computed with the elements before it, before anything is written: y
-   may be the very x. */
+/* The elements at the end are computed together with some before them, before anything is written,
+   because y may be x. */
 static inline float exps_of(float *y, const float *x, float less, int64_t n) {
     float lane[LANES] = {0}, last[LANES];
     const int64_t rest = n < LANES ? 0 : n % LANES;
@@ -72,8 +72,9 @@ static void row_exps(float *y, double *acc, const float *x, const RowNumbers *k,
         for (int64_t r = 0; r < rows; r++)
             acc[r] += (double)exps_of(y + r * n, x + r * n, k[r].k[0], n);
 }
-/* y[i] = (x[i] - k[r].k[0]) * k[r].k[1] * k[r].k[2] * scale[i] + shift[i], each rounded; scale
-   NULL: no such factor; shift NULL: k[r].k[3] is added where there is no scale either. */
+/* Computes y[i] = (x[i] - k[r].k[0]) * k[r].k[1] * k[r].k[2] * scale[i] + shift[i], rounded after
+   each operation. scale NULL: there is no such factor. shift NULL: k[r].k[3] is added if scale is
+   NULL, too. */
 APART static void row_scaled(float *y, const float *x, const RowNumbers *k, const float *scale,
                              const float *shift, int64_t n, int64_t rows) {
     NOT_CONTRACTED

@@ -1,7 +1,7 @@
-/* simd_scan.h -- sums and products of all that comes before (Cumulation: simd.h); included by
-   simd_body.h. Integers wrap, so unsigned ones of their width do for both signs. Of columns side by
-   side some rows are added at a time, their results in registers; of columns that lie apart some
-   columns are, since each sum waits for the one before. */
+/* simd_scan.h -- cumulative sums and products (Cumulation: simd.h); included by simd_body.h.
+   Integers wrap, so unsigned types of the same width serve both signs. For adjacent columns, some
+   rows are added at a time, with results in registers. For columns that lie apart, some columns are
+   computed together, because each sum waits for the one before. */
 
 enum { SCAN_BESIDE = 512, SCAN_LEAST = 8, SCAN_ROWS = 4 };
 #define ALWAYS static inline __attribute__((always_inline))

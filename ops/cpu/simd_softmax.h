@@ -1,7 +1,7 @@
-/* simd_softmax.h -- softmax of one row, of many short ones, and of columns; included by
+/* simd_softmax.h -- softmax of one row, of many short rows, and of columns; included by
    simd_body.h. */
 
-/* The greatest element, exponentials and their sum, division; sums run in LANES partial sums. */
+/* Computes the maximum, then exponentials and their sum (in LANES partial sums), then divides. */
 #define DEFINE_SOFTMAX(name, T, EXP, max)                                                      \
     static inline void name##_part(T *y, const T *x, T peak, T *sum, int64_t n) {              \
         EACH {                                                                                 \
@@ -26,8 +26,8 @@
 DEFINE_SOFTMAX(softmax_float, float, exp_small, total_float_max)
 DEFINE_SOFTMAX(softmax_double, double, exp, total_double_max)
 
-/* Of rows too short for that: a block of them side by side, a column of all of them at once. The
-   result of a row does not depend on the others. */
+/* Softmax of short rows: a block of rows lies side by side, so that one column of all of them is a
+   vector. The result for a row does not depend on the others. */
 #define DEFINE_SHORT(name, T, EXP)                                                            \
     static void name##_block(T *restrict y, const T *restrict x, int64_t columns, int rows) { \
         enum { n = SIMD_SHORT_ROWS };                                                         \
@@ -57,7 +57,7 @@ DEFINE_SOFTMAX(softmax_double, double, exp, total_double_max)
 DEFINE_SHORT(softmax_short_float, float, exp_small)
 DEFINE_SHORT(softmax_short_double, double, exp)
 
-/* Of SIMD_BESIDE columns, in place too. */
+/* Softmax of SIMD_BESIDE columns; y may be x. */
 #define DEFINE_COLUMNS(name, T, EXP)                                                   \
     static void name(void *py, int64_t ys, const void *px, int64_t xs, int64_t rows) { \
         enum { n = SIMD_BESIDE };                                                      \

@@ -1,8 +1,8 @@
-/* simd_sweep.h -- rows by a panel of weights (Sweep: simd.h); included by simd_body.h. A block of
-   rows by all of a panel's columns is accumulated in registers: with each column vector that is
-   read, as many products as there are rows. The terms of a sum are added in their order, whatever
-   the block, so no result depends on which rows are together. */
-#ifndef MAXIMUM /* simd_x86_64.h has them */
+/* simd_sweep.h -- multiplies rows by a panel of weights (Sweep: simd.h); included by simd_body.h. A
+   block of rows times all columns of a panel is accumulated in registers: each vector of columns
+   that is read takes part in as many products as there are rows. The terms of a sum are added in
+   their order for any block, so no result depends on which rows are computed together. */
+#ifndef MAXIMUM /* otherwise simd_x86_64.h has defined them */
 typedef int32_t Masks __attribute__((vector_size(WIDTH * sizeof(int32_t)), may_alias));
 static inline Floats select_floats(Masks where, Floats a, Floats b) {
     return (Floats)((where & (Masks)a) | (~where & (Masks)b));
@@ -12,7 +12,8 @@ static inline Floats select_floats(Masks where, Floats a, Floats b) {
 #endif
 
 #define UNROLLED_ALL _Pragma("GCC unroll 32") for
-/* Of n registers. A NaN stays a NaN: the second operand is taken then. */
+/* Applies a Squash to n registers. A NaN stays a NaN, because MAXIMUM and MINIMUM return their
+   second operand then. */
 static inline __attribute__((always_inline)) void squash(Floats x[], int n, const Squash *s) {
     const Floats zero = {0}, one = zero + 1, low = zero + s->low, high = zero + s->high;
     if (s->gate) {
@@ -23,7 +24,7 @@ static inline __attribute__((always_inline)) void squash(Floats x[], int n, cons
     UNROLLED_ALL(int i = 0; i < n; i++) x[i] = MINIMUM(high, MAXIMUM(low, x[i]));
 }
 
-/* r is a row of the block and v a vector of the panel in all that follows. */
+/* In the following, r is a row of the block and v a vector of the panel. */
 #define EACH_ROW UNROLLED(int r = 0; r < R_; r++)
 #define EACH_VECTOR UNROLLED(int v = 0; v < V_; v++)
 #define PLACE(v) ((v) < V_ - 1 ? (v)*WIDTH : last)
@@ -66,7 +67,7 @@ static inline __attribute__((always_inline)) void squash(Floats x[], int n, cons
     X(10, V)                \
     X(11, V)                \
     X(12, V)
-/* X(rows, vectors): what the registers hold. */
+/* X(rows, vectors): the blocks that fit into the registers. */
 #if WIDTH == 16
 #define SWEEPS(X) ROWS_TO_12(X, 1) ROWS_TO_12(X, 2) ROWS_TO_8(X, 3) ROWS_TO_6(X, 4)
 static const int sweep_rows[] = {0, 12, 12, 8, 6};
@@ -76,7 +77,7 @@ enum { SWEEP_VECTORS = 4 };
 static const int sweep_rows[] = {0, 12, 6};
 enum { SWEEP_VECTORS = 2 };
 #endif
-enum { LINE = 16 }; /* floats in a line of the cache */
+enum { LINE = 16 }; /* floats of a cache line */
 SWEEPS(DEFINE_SWEEP)
 
 static const float *sweep(const Sweep *s, int vectors, int64_t rows) {

@@ -1,4 +1,4 @@
-/* simd_table.h -- the table of the inner loops (simd.h); included last by simd_body.h. */
+/* simd_table.h -- the table of inner loops (simd.h); included last by simd_body.h. */
 
 #define OP_FLOAT(op, k, value) [op] = float_##op,
 #define OP_DOUBLE(op, k, value) [op] = double_##op,

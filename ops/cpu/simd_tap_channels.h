@@ -1,7 +1,7 @@
-/* simd_tap_channels.h -- convolutions in the plain layout, several channels of the output at a time
-   (TapChannels: simd.h; taps.c); included by simd_body.h. What is read of x is multiplied by the
-   weights of R channels at once, for V vectors of places, all sums in registers. The terms of a sum
-   are added in their order, whatever the tile. */
+/* simd_tap_channels.h -- convolutions in the plain layout, several output channels at a time
+   (TapChannels: simd.h; taps.c); included by simd_body.h. V vectors of places are read of x and
+   multiplied by the weights of R channels, with all sums in registers. The terms of a sum are added
+   in their order for any tile. */
 enum { TAP_VECTORS = 3 };
 #define EACH_CHANNEL UNROLLED(int r = 0; r < R_; r++)
 #define DEFINE_TAP_CHANNELS(R, V)                                                         \
@@ -36,8 +36,8 @@ TAP_CHANNELS_OF(4)
 TAP_CHANNELS_OF(8)
 #endif
 typedef void TapBlock(const TapChannels *, int64_t first, const TapTile tile[]);
-/* The channels first.. of all places, in tiles of TAP_VECTORS vectors; the last one of a row
-   reaches back over the one before it. */
+/* Computes the channels from `first` on for all places, in tiles of TAP_VECTORS vectors. The last
+   vector of a row overlaps the one before it. */
 static void tap_places(const TapChannels *s, int64_t first, TapBlock *const block[TAP_VECTORS]) {
     const int64_t last = s->columns > WIDTH ? s->columns - WIDTH : 0;
     TapTile tile[TAP_VECTORS];
@@ -64,7 +64,7 @@ static void tap_channels(const TapChannels *s) {
 #endif
     for (; c + 4 <= s->channels; c += 4) tap_places(s, c, few[3]);
     if (c == s->channels) return;
-    if (c) tap_places(s, s->channels - 4, few[3]); /* some once more */
+    if (c) tap_places(s, s->channels - 4, few[3]); /* some are computed again */
     else tap_places(s, 0, few[s->channels - 1]);
 }
 #undef EACH_CHANNEL

@@ -1,7 +1,8 @@
 /* simd_taps.h -- the inner loops of convolutions with few input channels (taps.c); included by
    simd_body.h. */
 
-/* ---- sums of shifted runs: blocks of accumulators, of few, of one, then single elements */
+/* ---- sums of shifted runs: by blocks of many vectors, of a few, of one, then by single
+   elements */
 #define DEFINE_TAPS(name, VECTORS)                                                                 \
     static void name(float *y, const float *x, const int64_t offset[], const float w[],            \
                      int64_t ntap) {                                                               \
@@ -21,7 +22,7 @@ static void taps(float *y, const float *x, const int64_t offset[], const float w
     int64_t at = 0;
     for (; at + SUMS * WIDTH <= n; at += SUMS * WIDTH) taps_block(y + at, x + at, offset, w, ntap);
     for (; at + FEW <= n; at += FEW) taps_few(y + at, x + at, offset, w, ntap);
-    if (n >= FEW && n > at + WIDTH) { /* some once more */
+    if (n >= FEW && n > at + WIDTH) { /* some are computed again */
         taps_few(y + n - FEW, x + n - FEW, offset, w, ntap);
         return;
     }
@@ -36,7 +37,7 @@ static void taps(float *y, const float *x, const int64_t offset[], const float w
         float_scale_add(y + at, x + offset[t] + at, 1, w + t, n - at);
 }
 
-/* ---- the greatest of products; most elements have one weight */
+/* ---- maxima of products; most elements have a single weight (w equals least) */
 static void tap_peaks(float *restrict y, const float *restrict x, const int64_t offset[],
                       const float w[], const float least[], int64_t ntap, float start, int64_t n) {
     EACH y[i] = start;
@@ -47,15 +48,14 @@ static void tap_peaks(float *restrict y, const float *restrict x, const int64_t 
     }
 }
 
-/* ---- windows over rows (TapRows: simd.h), in tiles of TAP_ROWS rows by one vector, TAP_TILES of
-   which stay in registers. What is read of a row of x goes into all rows of its tile whose windows
-   reach it: each vector is read once for all of them. The terms of a sum are added in their order,
-   whatever the tile. */
+/* ---- windows over rows (TapRows: simd.h), in tiles of TAP_ROWS rows by one vector, of which
+   TAP_TILES stay in registers. A vector of x is read once and used for all rows of its tile whose
+   windows reach it. The terms of a sum are added in their order for any tile. */
 enum { TAP_TILES = SUMS / TAP_ROWS };
 typedef struct TapTile {
-    int64_t x, y; /* where it begins in each */
+    int64_t x, y; /* where it begins in x and y */
 } TapTile;
-/* Rows low..high of the tiles read the row of x. */
+/* Rows low..high of the tiles read this row of x. */
 #define TAP_RANGE(low, high) ((low)*TAP_ROWS + (high))
 #define TAP_CASE(TILES, LOW, HIGH)                                                \
     case TAP_RANGE(LOW, HIGH):                                                    \
@@ -104,8 +104,8 @@ DEFINE_TAP_TILES(4)
 #define TAP_TILES_MOST tap_tiles_2
 #endif
 _Static_assert(TAP_TILES == (WIDTH == 16 ? 4 : 2), "tiles that registers hold");
-/* Tile k, `across` of which lie side by side. The last ones of rows and of columns reach back over
-   those before them; columns that fill no vector are one that begins with them. */
+/* Tile k, where `across` tiles lie side by side. The last tiles of rows and of columns overlap
+   those before them. If a row is shorter than a vector, its tile is longer than the row. */
 static TapTile tap_tile(const TapRows *s, int64_t across, int64_t k) {
     const int64_t i = k / across * TAP_ROWS, j = k % across * WIDTH, last_row = s->rows - TAP_ROWS,
                   last = s->columns > WIDTH ? s->columns - WIDTH : 0,

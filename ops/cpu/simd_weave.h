@@ -1,8 +1,9 @@
-/* simd_weave.h -- K runs of n elements of 1, 2 or 4 bytes each, `stride` apart, into one in which
-   they take turns, and back: channels or pixels that are shuffled; and planes of them transposed.
-   Included by simd_body.h. */
-/* Runs too short for a loop over registers to pay are moved 16 or 8 elements at a time, the last of
-   them with some once more. In y an element is `to` places from the one before, in x `from`. */
+/* simd_weave.h -- interleaves K runs of n elements of 1, 2 or 4 bytes, which are `stride` apart,
+   and separates them again, as where channels or pixels are shuffled; also transposes planes of
+   such elements. Included by simd_body.h. */
+/* Runs that are too short for a loop over registers to pay are moved 16 or 8 elements at a time,
+   the last ones overlapping those before. From one element to the next are `to` places in y and
+   `from` places in x. */
 enum { TURNS_LONG = 128 };
 #define DEFINE_TURNS(name, T, to, from, move)                                                      \
     static inline void name##_few(T *restrict y, const T *restrict x, int64_t stride, int64_t n) { \
@@ -31,8 +32,8 @@ DEFINE_WEAVES(uint32_t)
 #define WEAVES(way, T) \
     { [2] = way##_##T##_2, [3] = way##_##T##_3, [4] = way##_##T##_4, [8] = way##_##T##_8 }
 
-/* Four by four by two rounds of exchanges, as in Eklundh, A fast computer method for matrix
-   transposing, 1972. */
+/* Transposes 4 x 4 elements by two rounds of exchanges (Eklundh, A fast computer method for matrix
+   transposing, 1972). */
 typedef uint32_t Quad __attribute__((vector_size(16), aligned(4), may_alias));
 static inline void transpose_quads(uint32_t *y, int64_t ys, const uint32_t *x, int64_t xs) {
     const Quad a = *(const Quad *)x, b = *(const Quad *)(x + xs), c = *(const Quad *)(x + 2 * xs),
@@ -46,7 +47,7 @@ static inline void transpose_quads(uint32_t *y, int64_t ys, const uint32_t *x, i
     *(Quad *)(y + 2 * ys) = __builtin_shufflevector(ca, db, 0, 4, 1, 5);
     *(Quad *)(y + 3 * ys) = __builtin_shufflevector(ca, db, 2, 6, 3, 7);
 }
-/* In tiles of a cache line each way. */
+/* Transposes in tiles of a cache line each way. */
 static void transpose(uint32_t *y, int64_t ys, const uint32_t *x, int64_t xs, int64_t rows,
                       int64_t columns) {
     enum { TILE = 16 };
@@ -61,8 +62,9 @@ static void transpose(uint32_t *y, int64_t ys, const uint32_t *x, int64_t xs, in
             y[c * ys + r] = x[r * xs + c];
 }
 
-/* Eight rows of 16 bytes: in each of three rounds the elements of rows four apart take turns, as in
-   a perfect shuffle. Then bytes have two columns a vector, pairs of bytes one. */
+/* Transposes eight rows of 16 bytes by three rounds of perfect shuffles, which interleave each row
+   with the one four rows further. The resulting vectors hold two columns of bytes each, or one
+   column of pairs of bytes. */
 typedef uint8_t Bytes __attribute__((vector_size(16), aligned(1), may_alias));
 typedef uint16_t Pairs __attribute__((vector_size(16), aligned(1), may_alias));
 #define BYTES_LOW 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
@@ -97,8 +99,8 @@ static inline void few_uint16_t(uint16_t *y, int64_t ys, const uint16_t *x, int6
     eight_Pairs(row, x, xs * (int64_t)sizeof *x);
     UNROLLED(int k = 0; k < 8; k++) * (Pairs *)(y + k * ys) = row[k];
 }
-/* In tiles of a cache line each way; what is left of rows and columns is done with some of those
-   before once more. */
+/* Transposes in tiles of a cache line each way. Remaining rows and columns are done together with
+   some of those before. */
 #define DEFINE_TRANSPOSE_SMALL(name, T)                                              \
     static void name(void *py, int64_t ys, const void *px, int64_t xs, int64_t rows, \
                      int64_t columns) {                                              \

@@ -1,9 +1,10 @@
-/* simd_whole.h -- the operations of integers that have no vector instruction, or whose vectors
-   depend on what is in them: quotients and remainders by way of floating-point numbers, which hold
-   the operands exactly (a quotient of integers below 2^53 does not round to the next integer); what
-   the narrow classes compute; the remainder of floats. Part of simd_body.h.
+/* simd_whole.h -- operations on integers that have no vector instructions, or whose vector form
+   depends on the operands; the operations of the narrow classes; and the remainder of floats.
+   Included by simd_body.h.
 
-   Division by zero gives 0, and the least integer divided by -1 wraps: nothing traps. */
+   Quotients and remainders are computed in floating-point numbers that hold the operands exactly: a
+   quotient of integers below 2^53 never rounds up to the next integer. Division by zero gives 0,
+   and the least integer divided by -1 wraps; nothing traps. */
 static inline int64_t int_div(int64_t x, int64_t z) {
     return z == 0 ? 0 : z == -1 ? (int64_t)(0 - (uint64_t)x) : x / z;
 }
@@ -12,7 +13,7 @@ static inline int64_t int_mod(int64_t x, int64_t z) {
     const int64_t r = int_rest(x, z);
     return r != 0 && (r < 0) != (z < 0) ? r + z : r;
 }
-/* The same where both are below 2^53. */
+/* The same for operands below 2^53. */
 static inline int64_t near_div(int64_t x, int64_t z) {
     const double q = (double)x / (double)(z == 0 ? 1 : z);
     return z == 0 ? 0 : (int64_t)q;
@@ -74,7 +75,7 @@ static inline int32_t int16_mod(int16_t x, int16_t z) {
     return r != 0 && (r ^ z) < 0 ? r + z : r;
 }
 
-/* ---- bits; X(op, operands, value of x and z) */
+/* ---- bits. X(op, number of operands, value computed from x and z) */
 #define FOR_BITS(X)         \
     X(F_BITS_NOT, 1, ~x)    \
     X(F_BITS_AND, 2, x &z)  \
@@ -82,7 +83,7 @@ static inline int32_t int16_mod(int16_t x, int16_t z) {
     X(F_BITS_XOR, 2, x ^ z) \
     X(F_SHIFT_LEFT, 2, (uint64_t)z > 63 ? 0 : (uint64_t)x << z)
 #define FOR_INT_SHIFT(X) X(F_SHIFT_RIGHT, 2, x >> ((uint64_t)z > 63 ? 63 : z))
-/* Of the narrow classes: arithmetic modulo 2^32, stored modulo 2^32 or 2^16. */
+/* For the narrow classes: arithmetic modulo 2^32, stored modulo 2^32 or 2^16. */
 #define FOR_NARROW(X)                                           \
     X(C_ADD, 2, (uint32_t)x + (uint32_t)z)                      \
     X(C_SUB, 2, (uint32_t)x - (uint32_t)z)                      \
@@ -111,7 +112,8 @@ static inline int32_t int16_mod(int16_t x, int16_t z) {
     X(C_MOD, 2, int16_mod(x, z)) \
     X(F_REST, 2, int16_rest(x, z))
 
-/* Of single bytes (narrow.c: byte_op): likewise modulo 2^8. */
+/* For single bytes: likewise modulo 2^8. The other operations are computed in a wider class
+   (narrow.c). */
 #define FOR_BYTES(X)                       \
     X(C_ADD, 2, (uint32_t)x + (uint32_t)z) \
     X(C_SUB, 2, (uint32_t)x - (uint32_t)z) \
@@ -125,8 +127,8 @@ static inline int32_t int16_mod(int16_t x, int16_t z) {
     X(F_BITS_OR, 2, x | z)                 \
     X(F_BITS_XOR, 2, x ^ z)
 
-/* ---- the remainder of floats, exact like fmodf: quotients below 2^28 come out right in doubles,
-   and so do their products; chunks with others, zeros or infinities are left to the C library. */
+/* ---- the remainder of floats, exact like fmodf. Quotients below 2^28, and their products, are
+   exact in doubles; chunks with other quotients, zeros or infinities are left to the C library. */
 static void float_F_REST(void *py, const void *pa, const void *pb, int64_t total) {
     for (int64_t at = 0; at < total; at += CHUNK) {
         const int64_t n = total - at < CHUNK ? total - at : CHUNK;

@@ -1,7 +1,7 @@
 /* simd_windows.h -- windows over single channels (ChannelWindows: simd.h); included by simd_body.h.
    A block of places by some vectors of channels is accumulated in registers: each vector of weights
-   that is read serves all places of the block. The terms of a sum are added in their order,
-   whatever the block. */
+   that is read serves all places of the block. The terms of a sum are added in their order for any
+   block. */
 #define DEFINE_WINDOWS(R, V)                                                                 \
     static void windows_##R##_##V(const ChannelWindows *s, int64_t place, int64_t channel) { \
         enum { R_ = R, V_ = V };                                                             \
@@ -31,8 +31,8 @@ DEFINE_WINDOWS(1, 2)
 DEFINE_WINDOWS(8, 1)
 DEFINE_WINDOWS(4, 1)
 DEFINE_WINDOWS(1, 1)
-/* All places, by blocks of 8 if there are such, of 4, and single ones; what is left of a row that
-   has a block is a block that computes some places once more. */
+/* Computes all places, by blocks of 8 if there is such a function, then of 4, then one by one. If a
+   block of 4 exists, the remaining places are computed by a block that overlaps the one before. */
 typedef void Block(const ChannelWindows *, int64_t place, int64_t channel);
 static void windows_places(const ChannelWindows *s, int64_t channel, Block *eight, Block *four,
                            Block *one) {
@@ -48,7 +48,7 @@ static void windows_vectors(const ChannelWindows *s, int vectors, int64_t channe
     else if (vectors == 2) windows_places(s, channel, NULL, windows_4_2, windows_1_2);
     else windows_places(s, channel, windows_8_1, windows_4_1, windows_1_1);
 }
-/* The first n floats of a vector; the others are 0, or not written. */
+/* Loads the first n floats of a vector, the others being 0, or stores them. */
 #ifndef LOAD_FIRST
 static inline Floats load_first(const float *x, int64_t n) {
     Floats v = {0};
@@ -58,7 +58,7 @@ static inline Floats load_first(const float *x, int64_t n) {
 #define LOAD_FIRST(x, n) load_first(x, n)
 #define STORE_FIRST(y, n, v) memcpy(y, &(v), (size_t)(n) * sizeof(float))
 #endif
-/* Fewer channels than a vector has: vectors of which n count. */
+/* For fewer channels than a vector has: only the first n elements of each vector are used. */
 #define DEFINE_WINDOWS_PART(R)                                                                  \
     static void windows_part_##R(const ChannelWindows *s, int64_t place, int64_t n) {           \
         enum { R_ = R };                                                                        \
@@ -88,5 +88,7 @@ static void windows(const ChannelWindows *s) {
     for (; vectors; vectors /= 2)
         for (; channel + vectors * WIDTH <= s->channels; channel += vectors * WIDTH)
             windows_vectors(s, vectors, channel);
-    if (channel < s->channels) windows_vectors(s, 1, s->channels - WIDTH); /* some once more */
+    if (channel < s->channels)
+        windows_vectors(s, 1, s->channels - WIDTH); /* some are computed
+                                                       again */
 }

@@ -1,12 +1,12 @@
 /* simd_winograd.h -- the transforms of Winograd's convolution F(4x4, 3x3) (winograd.c), a vector of
-   channels at a time; included by simd_body.h. The points are 0,
-   WINOGRAD_A, WINOGRAD_B, their negatives, and infinity. */
+   channels at a time; included by simd_body.h. The points are 0, WINOGRAD_A, WINOGRAD_B, their
+   negatives, and infinity. */
 #define POINT_A ((float)WINOGRAD_A)
 #define POINT_B ((float)WINOGRAD_B)
 #define A2 (POINT_A * POINT_A)
 #define B2 (POINT_B * POINT_B)
 
-/* Six places of the image along an axis, so many vectors apart, as values at the points. */
+/* Transforms six places of the image along an axis, xs vectors apart, into values at the points. */
 static inline __attribute__((always_inline)) void to_points(Floats *y, int ys, const Floats *x,
                                                             int xs) {
     const Floats x0 = x[0], x1 = x[xs], x2 = x[2 * xs], x3 = x[3 * xs], x4 = x[4 * xs],
@@ -20,7 +20,7 @@ static inline __attribute__((always_inline)) void to_points(Floats *y, int ys, c
     y[4 * ys] = MULTIPLY_floats(odd_b, -POINT_B, even_b);
     y[5 * ys] = MULTIPLY_floats(x1, A2 * B2, MULTIPLY_floats(x3, -A2 - B2, x5));
 }
-/* Six values at the points as four places of the output. */
+/* Transforms six values at the points into four places of the output. */
 static inline __attribute__((always_inline)) void from_points(Floats *y, int ys, const Floats *x,
                                                               int xs) {
     const Floats sum_a = x[xs] + x[2 * xs], difference_a = x[xs] - x[2 * xs],

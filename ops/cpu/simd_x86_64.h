@@ -1,8 +1,8 @@
-/* simd_x86_64.h -- what simd_sweep.h has no plain C for that compilers turn into one instruction:
-   the greater and the smaller of two floats, the second operand where one is NaN; half floats; the
-   first n floats of a vector, the others being 0, or not written. Also fused products: compilers
-   fuse x * w + y where they like (GCC 14 not in all copies of a loop), and a sum may not depend on
-   which copy computes it. WIDTH is defined by the file that includes this. */
+/* simd_x86_64.h -- operations for which compilers make no single instruction from plain C: the
+   maximum and the minimum of two floats (the second operand if one is NaN), loads and stores of
+   half floats, and of the first n floats of a vector. Also fused products: compilers fuse x * w + y
+   where they like (GCC 14 not in all copies of a loop), and a sum must not depend on which copy
+   computes it. The including file defines WIDTH. */
 #include <immintrin.h>
 
 #if WIDTH == 16
@@ -12,12 +12,13 @@
 #define FIRST(n) ((__mmask16)((1u << (n)) - 1))
 #define LOAD_FIRST(x, n) ((Floats)_mm512_maskz_loadu_ps(FIRST(n), x))
 #define STORE_FIRST(y, n, v) _mm512_mask_storeu_ps(y, FIRST(n), (__m512)(v))
-/* VNNI: to each sum four products of a byte of a, unsigned, by one of the word, signed. Only
-   processors that have it (processor_adds_four) call what is compiled for it. */
+/* VNNI: adds to each sum the products of the four unsigned bytes of an element of a and the four
+   signed bytes of the word. Only processors that have it (processor_adds_four) may call functions
+   compiled for it. */
 #define FOR_FOUR_PRODUCTS __attribute__((target("avx512vnni")))
 #define FOUR_PRODUCTS(sum, a, word) \
     ((Integers)_mm512_dpbusd_epi32((__m512i)(sum), (__m512i)(a), _mm512_set1_epi32(word)))
-/* Compilers would read it from memory again for each product. */
+/* Keeps x in a register; compilers would read it from memory again for each product. */
 #define IN_REGISTER(x) __asm__("" : "+v"(x))
 #define LOAD_HALVES(y, x) \
     _mm512_storeu_ps(y, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(x))))

@@ -1,26 +1,31 @@
-/* topk.c -- the k first elements of each line in the order of topk (ops/topk.c). Elements become
-   integer keys, which are greater the earlier an element comes, and places among the first ones are
-   found by a bound: the k-th greatest of the maxima of disjoint groups of keys, found by bisection,
-   is at most the k-th greatest key, and for groups that are small parts of a line few keys are
-   beyond it. Only these are sorted: a few by how many come before each, many by their digits. Lines
-   go to threads. */
+/* topk.c -- the first k elements of each line in the order of topk (ops/topk.c).
+
+   Elements are converted to integer keys, which are greater the earlier an element comes.
+   Candidates for the first k are found by a lower bound: keys are divided into disjoint groups, and
+   the k-th greatest maximum of a group is at most the k-th greatest key. It is found by bisection.
+   If there are many more elements than groups, few keys exceed it. Only these are sorted: few of
+   them by counting how many come before each, many by their digits. Lines are distributed over the
+   threads. */
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
+/* RANKED: keys that are sorted by counting, at most. GROUP: the number of groups is a multiple.
+   SMALL_LINE: lines of up to this length are sorted as a whole. */
 enum { RANKED = 128, GROUP = 16, SMALL_LINE = 24 };
 typedef struct TopK {
     View x, y, where;
-    Nest line;                           /* y, where, x without the axis */
-    int axis, parts, size, x_size, wide; /* bytes of a key, of an element; keys are int64 */
+    Nest line;                           /* over y, where and x without the axis */
+    int axis, parts, size, x_size, wide; /* size: bytes of a key; x_size: of an element; wide: keys
+                                            are int64 */
     ComputeClass class, key_class;
     const Simd *simd;
     int64_t n, k, groups;
-    size_t keys, maxima, places, sorted, order, spare, each; /* in the scratch: of part 0; the bytes
-                                                                of a part */
+    size_t keys, maxima, places, sorted, order, spare, each; /* scratch memory: offsets for part 0;
+                                                                the bytes of a part */
     bool largest;
 } TopK;
-typedef struct Line { /* what one part works with */
+typedef struct Line { /* the memory of one part */
     char *keys, *maxima;
     int32_t *places;
     uint64_t *sorted;
@@ -37,7 +42,8 @@ static int64_t extreme(const TopK *t, const char *keys, int64_t n, ReduceKind ki
     t->simd->total[t->key_class][kind](t->wide ? (void *)&best : &narrow, keys, n);
     return t->wide ? best : narrow;
 }
-/* A number that at least k of n keys reach, and, unless they are equal, no more than k + slack. */
+/* Returns a number that at least k of n keys reach and at most k + slack, unless more of them are
+   equal. */
 static int64_t bound(const TopK *t, const char *keys, int64_t n, int64_t slack) {
     int64_t low = extreme(t, keys, n, REDUCE_MIN), high = extreme(t, keys, n, REDUCE_MAX);
     while (low < high) {
@@ -49,7 +55,8 @@ static int64_t bound(const TopK *t, const char *keys, int64_t n, int64_t slack) 
     }
     return low;
 }
-/* Puts places of keys, ascending, the first k in order among them; returns how many. */
+/* Lists, in ascending order, the places of keys that include the first k in order; returns how
+   many. */
 static int64_t find_places(const TopK *t, const Line *l) {
     const int64_t slack = t->k / 4 + 4;
     if (t->k == t->n || t->n <= SMALL_LINE) {
@@ -66,7 +73,7 @@ static int64_t find_places(const TopK *t, const Line *l) {
     return t->simd->places_from[t->wide](l->places, l->keys, bound(t, l->maxima, t->groups, slack),
                                          t->n);
 }
-/* Brings the keys of so many places to the front. */
+/* Moves the keys of the m places to the front. */
 static void gather_keys(const TopK *t, const Line *l, int64_t m) {
     int64_t *wide = (int64_t *)(void *)l->keys;
     int32_t *narrow = (int32_t *)(void *)l->keys;
@@ -74,7 +81,7 @@ static void gather_keys(const TopK *t, const Line *l, int64_t m) {
         if (t->wide) wide[j] = wide[l->places[j]];
         else narrow[j] = narrow[l->places[j]];
 }
-/* Keeps the first k of m places. */
+/* Keeps only the first k of m places. */
 static void cut_places(const TopK *t, const Line *l, int64_t m) {
     const int64_t low = bound(t, l->keys, m, 0);
     int64_t equal = t->k, kept = 0;
@@ -86,7 +93,7 @@ static void cut_places(const TopK *t, const Line *l, int64_t m) {
         memmove(l->keys + kept++ * t->size, l->keys + j * t->size, (size_t)t->size);
     }
 }
-/* Puts the first k of the line into order. */
+/* Puts the first k elements of the line into order. */
 static void sort_line(const TopK *t, const Line *l) {
     const int64_t m = find_places(t, l);
     if (m < t->n) gather_keys(t, l, m);
@@ -148,7 +155,8 @@ static int topk_run(const Kernel *k, void *const slot[], void *work) {
     return 0;
 }
 
-/* At least k groups, no more than a third of the line; or each key is one. */
+/* The number of groups: at least k, and at most about a third of the line. n: each key is its own
+   group. */
 static int64_t count_groups(int64_t n, int64_t k) {
     int64_t groups = n / 3 < 4 * k ? n / 3 : 4 * k;
     if (groups < 2 * GROUP && n > 8 * GROUP) groups = 2 * GROUP;

@@ -1,7 +1,7 @@
-/* trees.c -- trees (ops/trees.c says what it is) whose lists are known: nodes are made compact
-   once, and checked, so that a walk from a root ends at a leaf and reads nothing that is not there.
-   Some rows at a time go through one tree after the other, whose nodes then stay in the cache, a
-   few of them in step. */
+/* trees.c -- trees (defined in ops/trees.c) whose lists are known when the kernel is built. Nodes
+   are converted to a compact form and checked, so that each walk from a root ends at a leaf and
+   reads only valid memory. Some rows are processed at a time: all of them go through one tree after
+   the other, whose nodes then stay in the cache, and TOGETHER walks run in step. */
 #include "ops/cpu/cpu.h"
 #include "ops/operator/op_kernel.h"
 #include <string.h>
@@ -9,24 +9,24 @@
 enum { Y, X, ROOTS, NODES, VALUES, LEAVES, WEIGHTS, BASE, VIEWS_OF_TREES };
 enum { ROWS = 64, TOGETHER = 8 };
 enum { NO, YES };
-typedef struct Branch { /* of a leaf they are its range of weights, from end[YES] on */
+typedef struct Branch { /* a node. Of a leaf, end[YES]..end[NO]-1 are its weights. */
     float value;
-    int32_t feature, end[2]; /* the feature's place in a row */
+    int32_t feature, end[2]; /* feature: an offset into a row; end: the next nodes */
     uint8_t mode, missing;
 } Branch;
 typedef struct Trees {
-    View y, x, base; /* base: rank -1: none */
+    View y, x, base; /* base: rank -1 if there is none */
     int64_t roots;
     const int32_t *root, *output;
     const Branch *node;
     const float *weight;
     bool average;
-    int mode;    /* of all nodes but leaves; TREE_LEAF: they differ */
-    size_t sums; /* in the scratch: [ROWS, outputs] */
+    int mode;    /* the mode of all nodes except leaves; TREE_LEAF: they differ */
+    size_t sums; /* an offset into the scratch memory: [ROWS, outputs] */
 } Trees;
 
-/* Some walks, each from a root by a row, and the leaves they end in. They take turns, since each
-   waits for memory at every node. mode: that of all nodes but leaves; TREE_LEAF: they differ. */
+/* Several walks, each from a root with a row, and the leaves where they end. They advance in turn
+   because each waits for memory at every node. mode: as Trees.mode. */
 typedef struct Walks {
     int32_t root[TOGETHER];
     const float *row[TOGETHER];
@@ -45,7 +45,8 @@ static inline __attribute__((always_inline)) void walk(const Trees *t, int mode,
             const int yes =
                 tree_holds(mode == TREE_LEAF ? b->mode : mode, (double)x, (double)b->value) |
                 ((x != x) & b->missing);
-            at[i] = &node[b->end[yes]]; /* no branch: half of them would be guessed wrong */
+            at[i] = &node[b->end[yes]]; /* without a branch, since half of them would be
+                                           mispredicted */
             walking = true;
         }
     }
@@ -60,7 +61,7 @@ static void add_leaf(const Trees *t, const Branch *leaf, double *sums) {
     for (int32_t w = leaf->end[YES]; w < leaf->end[NO]; w++)
         sums[t->output[w]] += (double)t->weight[w];
 }
-/* Rows by one tree, TOGETHER at a time. */
+/* Runs rows through one tree, TOGETHER at a time. */
 static void add_tree(const Trees *t, int32_t root, const float *x, int64_t rows, double *sums) {
     const int64_t outputs = t->y.dim[1];
     for (int64_t first = 0; first < rows; first += TOGETHER) {
@@ -71,7 +72,7 @@ static void add_tree(const Trees *t, int32_t root, const float *x, int64_t rows,
         for (int64_t i = 0; i < TOGETHER; i++) add_leaf(t, w.leaf[i], sums + (first + i) * outputs);
     }
 }
-/* One row by all trees; the last walks may repeat the last tree. */
+/* Runs one row through all trees. The last walks may repeat the last tree. */
 static void add_row(const Trees *t, const float *x, double *sums) {
     for (int64_t first = 0; first < t->roots; first += TOGETHER) {
         Walks w;
@@ -111,14 +112,16 @@ static int trees_run(const Kernel *k, void *const slot[], void *work) {
     return 0;
 }
 
-/* The contents of a list that is known when a kernel is made; NULL: it is not, or has gaps. */
+/* The contents of a list that is known when the kernel is built; NULL: it is not known, or has
+   gaps. */
 static const void *list_of(const Build *b, int view) {
     const View *v = &b->step->view[view];
     if (!b->weights || !b->weights[view] || !view_is_dense(v)) return NULL;
     return (const char *)b->weights[view] + v->offset * dtype_size(v->dtype);
 }
 static bool within(int64_t x, int64_t end) { return x >= 0 && x < end; }
-/* One node, if it reads nothing that is not there; `parents` counts those of each node. */
+/* Converts one node. False: it would read invalid memory. `parents` counts the parents of each
+   node. */
 static bool make_node(const Build *b, const int64_t *field, float value, Branch *out,
                       uint8_t *parents) {
     const View *v = b->step->view;
@@ -136,7 +139,8 @@ static bool make_node(const Build *b, const int64_t *field, float value, Branch 
            within(field[TREE_NO], nodes) && !parents[field[TREE_YES]]++ &&
            !parents[field[TREE_NO]]++;
 }
-/* All nodes, if each has one parent at most and roots have none: then no walk goes in circles. */
+/* Converts all nodes. False: a node has several parents, or a root has one. Without these, no walk
+   can go in circles. */
 static bool make_nodes(const Build *b, Branch *node, int32_t *root) {
     const View *v = b->step->view;
     const int64_t n = v[NODES].dim[0], *field = list_of(b, NODES), *roots = list_of(b, ROOTS);
@@ -170,7 +174,7 @@ static bool make_leaves(const Build *b, int32_t *output, float *weight) {
     return true;
 }
 
-/* Step parameters: 1 for the mean over the trees. */
+/* Builds the kernel. Parameter of the step: 1 for the mean over the trees. */
 bool trees_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     const View *v = b->step->view;

@@ -1,6 +1,6 @@
-/* unique.c -- unique (ops/unique.c says what it is): the elements of each slice become unsigned
-   numbers in the same order, and slices are sorted by them, the last element first (radix.c). The
-   sort is stable: the first of equal slices is the one that comes first. */
+/* unique.c -- unique (defined in ops/unique.c). The elements of each slice are converted to
+   unsigned numbers in the same order, and the slices are sorted by them, the last element first
+   (radix.c). The sort is stable: the first of equal slices is the one that comes first. */
 #include "ops/cpu/cpu.h"
 #include "ops/operator/op_kernel.h"
 #include <string.h>
@@ -10,8 +10,9 @@ typedef struct Unique {
     View view[VIEWS_OF_UNIQUE];
     int axis;
     bool sorted, reals;
-    int64_t n, width;                                /* slices, and elements of each */
-    size_t keys, order, spare, first, count, number; /* in the scratch */
+    int64_t n, width;                                /* the number of slices, and the elements of
+                                                        each */
+    size_t keys, order, spare, first, count, number; /* offsets into the scratch memory */
 } Unique;
 typedef struct UniqueRun {
     const Unique *u;
@@ -19,7 +20,7 @@ typedef struct UniqueRun {
     int64_t *order, *spare, *first, *count, *number;
 } UniqueRun;
 
-/* NaN is the greatest number, and both zeros are one. */
+/* NaN is greater than all numbers, and both zeros are the same. */
 static uint64_t key_of_real(double x) {
     const uint64_t sign = (uint64_t)1 << 63;
     uint64_t bits;
@@ -56,7 +57,8 @@ static bool slices_equal(const UniqueRun *run, int64_t a, int64_t b) {
         if (run->keys[j * run->u->n + a] != run->keys[j * run->u->n + b]) return false;
     return true;
 }
-/* number[k]: that of slice k, in ascending order; first and count by number. How many there are. */
+/* Numbers the distinct slices in ascending order: number[k] is that of slice k; first and count are
+   by number. Returns how many there are. */
 static int64_t number_slices(const UniqueRun *run) {
     int64_t found = 0;
     for (int64_t k = 0; k < run->u->n; k++) {
@@ -68,7 +70,7 @@ static int64_t number_slices(const UniqueRun *run) {
     }
     return found;
 }
-/* The same in the order in which they first appear; order: their new numbers. */
+/* Renumbers them in the order in which they first appear. order: the new numbers. */
 static void renumber(const UniqueRun *run) {
     int64_t next = 0;
     for (int64_t k = 0; k < run->u->n; k++)
@@ -84,7 +86,7 @@ static void put_integers(const View *y, void *const slot[], void *work, const in
     int64_t *to = view_at(y, slot, work);
     for (int64_t k = 0; k < y->dim[0]; k++) to[k * y->stride[0]] = k < n ? x[k] : 0;
 }
-/* What is left over repeats slice 0. */
+/* Writes the distinct slices; the rest of y repeats slice 0. */
 static void put_slices(const UniqueRun *run, void *const slot[], void *work, int64_t found) {
     static const int64_t none = 0;
     const Unique *u = run->u;

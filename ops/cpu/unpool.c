@@ -1,5 +1,6 @@
-/* unpool.c -- unpool (ops/unpool.c says what it is): y is cleared, then elements are put at their
-   places, in row-major order, once all places are known to exist. Elements are moved as bytes. */
+/* unpool.c -- unpool (defined in ops/unpool.c). After all places have been checked, y is cleared,
+   and then the elements are written to their places in row-major order. Elements are moved as
+   bytes. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
@@ -7,7 +8,7 @@ typedef struct Unpool {
     View y, x, places;
     int size;
     int64_t count; /* elements of y */
-    Nest nest;     /* the order of a dense tensor, then x, places */
+    Nest nest;     /* view 0 determines the order, that of a dense tensor; then x and places */
 } Unpool;
 
 #define DEFINE_PUT(T)                                                                        \

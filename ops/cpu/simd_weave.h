@@ -2,8 +2,8 @@
    and separates them again, as where channels or pixels are shuffled; also transposes planes of
    such elements. Included by simd_body.h. */
 /* Runs that are too short for a loop over registers to pay are moved 16 or 8 elements at a time,
-   the last ones overlapping those before. From one element to the next are `to` places in y and
-   `from` places in x. */
+   the last ones overlapping those before. Successive elements are `to` places apart in y and
+   `from` places apart in x. */
 enum { TURNS_LONG = 128 };
 #define DEFINE_TURNS(name, T, to, from, move)                                                      \
     static inline void name##_few(T *restrict y, const T *restrict x, int64_t stride, int64_t n) { \

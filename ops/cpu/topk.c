@@ -10,8 +10,8 @@
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
-/* RANKED: keys that are sorted by counting, at most. GROUP: the number of groups is a multiple.
-   SMALL_LINE: lines of up to this length are sorted as a whole. */
+/* RANKED: keys that are sorted by counting, at most. GROUP: the number of groups is a multiple of
+   it. SMALL_LINE: lines of up to this length are sorted as a whole. */
 enum { RANKED = 128, GROUP = 16, SMALL_LINE = 24 };
 typedef struct TopK {
     View x, y, where;

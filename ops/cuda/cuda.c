@@ -25,7 +25,7 @@ struct Kernel {
     Code code;
     CUgraphExec recorded;          /* of other kernels; then nothing else is used */
     Kernel *part[ATTENTION_PARTS]; /* attention as several kernels; else NULL */
-    size_t scores;                 /* bytes of workspace, in front, for its scores */
+    size_t scores;                 /* bytes of the workspace, from its start, for the scores */
     void *table;
     int nview;
     int32_t slot[VIEWS_MOST];

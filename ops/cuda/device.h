@@ -6,8 +6,8 @@
 #include "ops/cuda/source.h"
 
 enum { OPTION_ROOM = 512, LIBRARIES = 2, MEMO_LISTS = 256 };
-/* To what libraries may round float32 before they multiply: not at all; to TF32 (10 bits of
-   mantissa); to 16-bit floats. Sums are always in float32. */
+/* How libraries may round float32 before they multiply: not at all, to TF32 (10 bits of mantissa),
+   or to 16-bit floats. Sums are always in float32. */
 typedef enum Arithmetic { ARITHMETIC_FP32, ARITHMETIC_TF32, ARITHMETIC_FP16 } Arithmetic;
 typedef struct CudaOptions {
     Arithmetic arithmetic;
@@ -18,7 +18,7 @@ typedef struct CudaOptions {
     bool all;                   /* compile the kernels of all choices, for tests */
     bool refuse_spills;         /* a kernel that spills registers is an error, for tests */
     bool require;               /* a convolution of float32 without cuDNN is an error, for tests */
-    int blocks;                 /* that must fit on a multiprocessor; 0: any number, for tests */
+    int blocks;                 /* thread blocks per multiprocessor, at least; 0: any; for tests */
     size_t workspace;           /* bytes that an algorithm of a library may take, at most */
 } CudaOptions;
 /* Parses the options. Returns false if a word is not understood, which `why` names. */
@@ -35,9 +35,11 @@ struct Device {
     CUcontext context;
     CUstream stream;
     CUevent start, end;
-    bool started, kept; /* kernels were started since the last wait; are stored on disk */
-    bool recording;     /* kernels are being recorded instead of run */
-    CUevent *mark;      /* events that remember times (record_mark) */
+    /* started: kernels were started since the last wait. kept: compiled kernels are stored on
+       disk. */
+    bool started, kept;
+    bool recording; /* kernels are being recorded instead of run */
+    CUevent *mark;  /* events that remember times (record_mark) */
     int marks;
     bool lost; /* the device failed and cannot be used again */
     /* Compute capability (90 is sm_90), number of multiprocessors, CUDA version of the driver. */

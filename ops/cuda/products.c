@@ -7,7 +7,7 @@
    which it is contiguous. */
 #include "ops/cuda/generate.h"
 
-enum { SIDE = 16, DEPTH = 16 }; /* a thread block has SIDE x SIDE threads */
+enum { SIDE = 16, DEPTH = 16 }; /* a thread block has SIDE x SIDE threads; DEPTH: terms at a time */
 /* The variants, as the number of elements that a thread computes in both directions; 0: one thread
    per element, without tiles. */
 static const int tile_of[] = {0, 4, 2, 8, 1};
@@ -15,8 +15,8 @@ enum { VARIANTS = sizeof tile_of / sizeof *tile_of };
 
 typedef struct Product {
     int64_t m, n, k, batch;              /* rows, columns, terms of a sum, products */
-    bool a_by_terms, b_by_terms;         /* an operand is contiguous along the terms */
-    bool turned;                         /* the output is contiguous along its rows */
+    bool a_by_terms, b_by_terms;         /* the terms of an operand are adjacent in memory */
+    bool turned;                         /* the rows of the output are adjacent in memory */
     int tile;                            /* rows and columns that one thread computes */
     void (*places)(Gen *);               /* adds lines that locate the thread block's tile */
     void (*column)(Gen *);               /* adds lines that split the column n into an index */

@@ -4,8 +4,7 @@
    If $ISOMER_PLANT is OLD=>NEW, the first OLD in the kernel is replaced by NEW, so that tests can
    see whether the fault is noticed. The text with which every kernel starts is a precompiled
    header, HOST_START; HOST_COMPILE is the command by which it was compiled. The objects are linked
-   with no library, which takes a third of the time: the program that loads them has all
-   libraries. */
+   with no library, which saves time: the program that loads them has all libraries. */
 #include "ops/cuda/compiler.h"
 #include "ops/cuda/source.h"
 #include <stdio.h>

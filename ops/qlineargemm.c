@@ -1,6 +1,7 @@
 /* qlineargemm, qlineargemmbias: QGemm of ONNX Runtime's domain com.microsoft: alpha times the
-   product of a and b, or of their transposes. qlineargemmbias adds c, 32-bit integers that share
-   the scale of the product. b has one scale or, with transB, one for each column of the product. */
+   product of a and b, or of their transposes. qlineargemmbias first adds to the product the list c
+   of 32-bit integers, which share its scale. b has one scale or, with transB, one for each column
+   of the product. */
 #include "ops/operator/op.h"
 
 enum { ALPHA, TRANS_A, TRANS_B };

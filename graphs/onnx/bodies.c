@@ -146,7 +146,7 @@ typedef struct BodyFields {
     const ModelBody *b;
     GraphIndex g;
     Wire rest;
-    /* index of the next input, and index of the input whose value the next output returns */
+    /* Index of the next input, and index of the input whose value the next output returns. */
     int input, passed;
     Field field;
     Slice tensor;     /* of a known state: its initializer; else absent */

@@ -15,12 +15,13 @@ typedef enum ItemKind {
 } ItemKind;
 typedef struct ItemText {
     ItemKind kind;
-    /* the operator's attribute or input, or the word a special item is about; NULL: none */
+    /* The operator's attribute or input, or the word a special item is about; NULL: none. */
     const char *ours;
     const char *theirs; /* the attribute of the ONNX node; NULL: none is named */
     const char *value;  /* VALUE or SPECIAL; NULL: none */
     int input;          /* K; -1: none */
-    /* with []: a single number is written as a list of one; with list: rather than number: */
+    /* ITEM_INPUT: with [], a single number is written as a list of one. ITEM_CONSTANT: list:, not
+       number:. */
     bool list;
     bool capitals; /* with ^: an enum value is written in capitals */
     bool written;  /* with +: the attribute is written on export, too */

@@ -23,7 +23,7 @@ typedef struct NameInfo {
     Value fallback; /* of an input: its default, a constant; 0 if it has none */
     bool used;      /* by a node or a subgraph, or as an output of the graph */
     bool inner;     /* a subgraph defines this name, so it must not be given to a new value */
-    /* training information or an annotation refers to it: it must keep its name and meaning */
+    /* Training information or an annotation refers to it: it must keep its name and meaning. */
     bool pinned;
     bool trained; /* training changes its value, so this initializer is not a constant */
 } NameInfo;
@@ -31,21 +31,21 @@ typedef struct NameInfo {
 typedef struct OnnxNode {
     NodeIndex x;
     const char *name, *type, *domain;
-    /* of the domain's operator set; 0: the model does not import the domain */
+    /* Of the domain's operator set; 0: the model does not import the domain. */
     int64_t version;
-    /* the names of its inputs and outputs, and the outer names that its subgraphs use */
+    /* The names of its inputs and outputs, and the outer names that its subgraphs use. */
     NameId *in, *out, *capture;
     int ncapture;
     const char *reason; /* why it is opaque; NULL if it is not */
-    /* a size of its result that depends on data; the symbol is made once and reused */
+    /* A size of its result that depends on data; the symbol is made once and reused. */
     Poly count;
     int number;      /* its position in the file as it was read */
     bool inner;      /* it belongs to a subgraph, so it is not in Model.node */
     bool impossible; /* an input has a rank that ONNX forbids, so every run fails at this node */
-    /* it calls a function that the model defines, even if it is named like an operator */
+    /* It calls a function that the model defines, even if it is named like an operator. */
     bool call;
-    /* the node made of it, if that carries a serial number (opaque or random): made once, then
-       rebuilt when it is normalized on other inputs */
+    /* The node made of it, if that carries a serial number (opaque or random): made once, then
+       rebuilt when it is normalized on other inputs. */
     NodeId random;
 } OnnxNode;
 
@@ -92,7 +92,7 @@ typedef struct SizeName {
 typedef struct MappedFile {
     const char *path;
     Slice bytes;
-    /* a file last found or written as a copy of this one; st_ino is 0 if none is known */
+    /* A file last found or written as a copy of this one; st_ino is 0 if none is known. */
     struct stat copy;
     struct MappedFile *next;
 } MappedFile;
@@ -104,8 +104,8 @@ struct Model {
     FileIndex x;
     MappedFile *external;
     Intern *names, *sizes;
-    /* the last name of the model itself, before model_with_bodies added names of results; 0: it
-       added none yet */
+    /* The last name of the model itself, before model_with_bodies added names of results; 0: it
+       added none yet. */
     NameId own_names;
     NameInfo *name; /* by NameId */
     uint32_t room;
@@ -113,7 +113,7 @@ struct Model {
     uint32_t size_room;
     bool borrowed;    /* the bytes of the file belong to the caller, who unmaps them */
     OpenOptions open; /* as given to model_open_with; its functions may be NULL */
-    /* an open first axis of an input gets size 1 now (second pass over the sizes) */
+    /* An open first axis of an input gets size 1 now (second pass over the sizes). */
     bool first_is_one;
     int nnode;
     OnnxNode *node; /* in topological order; once all are read, x.g.node.v has the same order */
@@ -121,11 +121,11 @@ struct Model {
     NameId *input, *output; /* of `graph` */
     Graph graph;
     NodeId norigin;
-    /* by NodeId: 1 + the index of the ONNX node that it was imported from; 0: none */
+    /* By NodeId: 1 + the index of the ONNX node that it was imported from; 0: none. */
     uint32_t *origin;
     NameId *value_name; /* by Value: the first name of the value */
     uint32_t nvalue;
-    /* nodes are being normalized again in order to be written; opaque nodes exist already */
+    /* Nodes are being normalized again in order to be written; opaque nodes exist already. */
     bool assembling;
 };
 
@@ -168,7 +168,7 @@ bool tensor_constant(Model *, const FileTensor *, Value *, Error *);
 
 /* file/external.c: the files with external data. external_open maps all of them; it fails with
    E_ENVIRONMENT if one is missing and with E_INVALID if a path leaves the model's folder. */
-/* as location: the data is no file but the blob OpenOptions.blob[offset] of the caller */
+/* As location: the data is no file but the blob OpenOptions.blob[offset] of the caller. */
 #define EXTERNAL_BLOB "*"
 typedef bool ExternalFile(void *, const char *location);
 /* Calls the function once for every location named in a file's bytes; stops with false as soon as

@@ -16,13 +16,13 @@ typedef struct MotionNode {
     bool constant; /* its results depend only on constants, inside the body too */
     bool heavy;    /* it is worth moving for its own sake */
     bool taken;    /* it is computed in front of the loop: it is heavy, or a heavy node needs it */
-    /* it is computed in the body: it was not taken, or it is light and the body reads it */
+    /* It is computed in the body: it was not taken, or it is light and the body reads it. */
     bool stays;
 } MotionNode;
 typedef struct MotionName { /* What is known about a name that occurs in the body. */
     bool local, output;     /* the body defines it; the body returns it */
     bool constant;
-    /* a taken node reads it; a node that stays reads it, or the body returns it */
+    /* A taken node reads it; a node that stays reads it, or the body returns it. */
     bool taken, read;
     Value value;         /* its value, the same in every iteration; 0: it may change */
     const char *outside; /* the name of this value outside of the body; NULL: none */

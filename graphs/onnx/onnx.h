@@ -36,7 +36,7 @@ typedef struct OpenOptions {
        NULL: no data is available. */
     bool (*value)(void *user, const Model *, Value, Type *, const void **bytes);
     void *value_user;
-    /* external data is searched for in the folder of this file; NULL: in that of the model */
+    /* External data is searched for in the folder of this file; NULL: in that of the model. */
     const char *base_path;
     /* Domains that the file does not import but whose operators may be written. A result that uses
        one imports it at version 1. */
@@ -100,7 +100,7 @@ const char *model_opaque_reason(const Model *, NodeId);
 /* What to write: the model with another graph. If the graph is unchanged, the file is written byte
    for byte. */
 typedef struct ModelWrite {
-    /* maps each live value of the old graph to the value that replaces it */
+    /* Maps each live value of the old graph to the value that replaces it. */
     const Graph *graph;
     const ValueMap *map;
     /* Names the rule that made a value; new nodes are named and documented after it. May be
@@ -108,12 +108,12 @@ typedef struct ModelWrite {
     const char *(*tag)(void *, Value);
     void *user;
     /* model_write: tensors of at least external_threshold bytes go into one file next to the model,
-       PATH.data */
+       PATH.data. */
     bool external;
     int64_t external_threshold;
-    /* write sizes that are numbers as numbers instead of reading them off other values */
+    /* Write sizes that are numbers as numbers instead of reading them off other values. */
     bool known_sizes;
-    /* for tests: write every node anew that is not opaque, instead of copying it */
+    /* For tests: write every node anew that is not opaque, instead of copying it. */
     bool regenerate;
 } ModelWrite;
 /* Writes the file atomically: `path` holds either the old contents or all of the new ones. */
@@ -136,7 +136,7 @@ bool model_node_writable(Model *, NodeId, const char **why);
    expansion; if not, *why says so. */
 bool model_exportable(Model *, const Op *, const char **why);
 typedef struct PartBorder {
-    /* by node of the model; NULL: times are not known, and the border is not bounded */
+    /* By node of the model; NULL: times are not known, and the border is not bounded. */
     const double *seconds;
     double most; /* seconds: a node that takes longer stays outside the border */
 } PartBorder;
@@ -163,15 +163,15 @@ typedef struct BodyInput {
     const Type *type;
 } BodyInput;
 typedef struct ModelBody {
-    /* the node that has the body, and the index of the attribute that is the body */
+    /* The node that has the body, and the index of the attribute that is the body. */
     int node, attr;
     const char *name; /* "then_branch of If 'x'" */
     int nodes;
-    /* set by model_body: the number of states of a Loop that hold the same initializer in every
-       iteration */
+    /* Set by model_body: the number of states of a Loop that hold the same initializer in every
+       iteration. */
     int known;
-    /* set by model_body: the number of values of the surrounding graph that the model takes as
-       inputs; the list is in the arena */
+    /* Set by model_body: the number of values of the surrounding graph that the model takes as
+       inputs; the list is in the arena. */
     int ninput;
     BodyInput *input;
 } ModelBody;

@@ -6,7 +6,8 @@
 
 typedef struct FileNode { /* a node of the file that was read, or of the new one */
     Slice bytes;          /* the contents of its NodeProto */
-    /* place: position in the file that was read, of the node itself or of the one it stands near */
+    /* place: position in the file that was read, of the node itself or of the one it stands
+       near. */
     int nin, nout, place;
     const NameId *in, *out;
     int onnx; /* index of the old node that it copies, or -1 */

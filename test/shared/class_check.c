@@ -405,7 +405,7 @@ static bool at_sizes(Trial *t, Sides *s, DType own, uint64_t seed, ClassCheck *c
             s->data = (Data)(d / 2);
             uint32_t nodes = node_count(w) + 1;
             m.value = ARENA_NEW(t->arena, Array, nodes);
-            /* twice, since definitions make new symbols in the first pass */
+            /* Twice, since definitions make new symbols in the first pass. */
             for (int pass = 0; pass < 2; pass++) {
                 m.nat = intern_count(w->table[TABLE_SYMBOL]) + 1000;
                 m.at = ARENA_NEW(t->arena, int64_t, m.nat);

@@ -21,7 +21,7 @@ typedef struct Case { /* one definition at known sizes, with data */
     Call call;
     Random random;
     Tensor in[INPUTS], out;
-    /* the inputs, the expected result, and the computed result */
+    /* The inputs, the expected result, and the computed result. */
     Number data[INPUTS][ELEMENTS], want[ELEMENTS], got[ELEMENTS];
     int64_t size[64];   /* by symbol: its value */
     const Numbers *num; /* the number system: doubles, rationals or residues */

@@ -20,7 +20,7 @@ typedef struct Trial {
     Random random;
     const Op *op;
     Attr attr[ATTRS_MAX];
-    /* gpu_cases and gpu_loops: numbers of trials on a GPU (ops_lower.c) */
+    /* gpu_cases and gpu_loops: numbers of trials on a GPU (ops_lower.c). */
     int nin, nout, port, gpu_cases[2], gpu_loops;
     Type in[INPUTS];
     bool given[INPUTS];
@@ -28,7 +28,7 @@ typedef struct Trial {
     int64_t size[SYMBOLS]; /* by symbol */
     Tensor data[INPUTS], want;
     Number number[INPUTS][ELEMENTS], wanted[ELEMENTS], got[ELEMENTS];
-    /* the inputs and results as floats, for back ends */
+    /* The inputs and results as floats, for back ends. */
     _Alignas(64) float flat[INPUTS][ELEMENTS], out[OUTPUTS][ELEMENTS];
 } Trial;
 static Trial *trial_new(void) {
@@ -245,7 +245,7 @@ static void draw_data(Trial *t) {
                             ? -1
                             : 1);
             if (t->in[k].dtype == DT_BOOL) v = v > 0;
-            /* indices that are valid on every axis */
+            /* Indices that are valid on every axis. */
             if (t->in[k].dtype == DT_INT8 || t->in[k].dtype == DT_INT64)
                 v = (double)draw(t, -least_size(&t->data[0]), least_size(&t->data[0]) - 1);
             t->flat[k][j] = (float)v;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { LINES = 64, WORDS = 40 };
-/* words: results, "=", operator, inputs, attributes; in the last line: "out", values */
+/* words: results, "=", operator, inputs, attributes; in the last line: "out", values. */
 typedef struct Line {
     int n;
     char *word[WORDS];

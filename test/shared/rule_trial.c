@@ -66,7 +66,7 @@ typedef struct Values {
 
 static Values values(Trial *t) {
     const Instance *i = &t->instance;
-    /* the symbols are in ascending order */
+    /* The symbols are in ascending order. */
     uint32_t n = i->nsymbol ? i->symbol[i->nsymbol - 1] + 1 : 1;
     Values v = {n, ARENA_NEW(t->arena, int64_t, n)};
     for (uint32_t k = 0; k < n; k++) v.by_symbol[k] = SIZE_UNKNOWN;

@@ -22,16 +22,16 @@ typedef struct Trial {
     int nlit;
     const Lit *lit;               /* the conditions that drawn values satisfy */
     int64_t value[TRIAL_SYMBOLS]; /* drawn value of each symbol of the instance */
-    /* some of the data is 0. Divisions by it may then differ although the sides are equal over the
-       real numbers (infinity - infinity) */
+    /* Some of the data is 0. Divisions by it may then differ although the sides are equal over the
+       real numbers (infinity - infinity). */
     bool zeros;
-    /* every third tensor has numbers up to 13, which are beyond the bends of clips and
-       activations */
+    /* Every third tensor has numbers up to 13, which are beyond the bends of clips and
+       activations. */
     bool large;
     bool sizes_differ;  /* set if the outputs had different sizes in a comparison */
     int64_t elements;   /* number of elements compared so far */
     uint64_t inhabited; /* bit k: input k had elements in some comparison */
-    /* bit k: symbol k is not a size, or was above 1 in a comparison without empty tensors */
+    /* bit k: symbol k is not a size, or was above 1 in a comparison without empty tensors. */
     uint64_t wide;
     char why[TRIAL_WHY]; /* the last failure or difference */
 } Trial;

@@ -285,8 +285,8 @@ static void ewise_case(Case *c) {
                        : is_real(type)                ? both[draw(c, 0, 19)]
                        : chance(c, 15)                ? (chance(c, 50) ? C_DIV : C_MOD)
                                                       : both[draw(c, 0, 19)];
-        /* floor, comparisons etc. would turn a rounding error of computed floats into a whole
-           step */
+        /* Floor, comparisons etc. would turn a rounding error of computed floats into a whole
+           step. */
         const bool steps =
             is_real(type) && (op == C_FLOOR || op == C_CEIL || op == C_ROUND || op == C_SIGN ||
                               op == C_EQ || op == C_LT || op == C_LE);
@@ -388,7 +388,7 @@ static void draw_normalization(Case *c) {
     const int form = (int)draw(c, 0, 3);
     if (form == 0) add_code(c, C_RELU, last, 0, 0);
     if (form == 1) add_code(c, C_SIGMOID, last, 0, 0), add_code(c, C_MUL, last, last + 1, 0);
-    /* uses the accumulator twice */
+    /* Uses the accumulator twice. */
     if (form == 2) add_code(c, C_MUL, last, last, 0), add_code(c, C_SUB, last + 1, 2, 0);
 }
 

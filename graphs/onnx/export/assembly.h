@@ -6,12 +6,12 @@
 #include "graphs/onnx/export/export.h"
 #include "graphs/onnx/order.h"
 
-/* a growing array indexed by Value or NameId; entries that were not set are 0 */
+/* A growing array indexed by Value or NameId; entries that were not set are 0. */
 typedef struct Table32 {
     uint32_t *v, room;
 } Table32;
 typedef struct Job { /* a node that the new file needs and that is not written yet */
-    /* a node of the old file to copy, or -1: write the node that computes `value` */
+    /* A node of the old file to copy, or -1: write the node that computes `value`. */
     int onnx;
     Value value;
     int place; /* write it near the node at this position of the old file */
@@ -22,7 +22,7 @@ typedef struct Assembly {
     Arena *a;
     const ModelWrite *write; /* the graph to be written, and how */
     Error *e;
-    /* by NameId of the old file: the value that replaces the value of this name */
+    /* By NameId of the old file: the value that replaces the value of this name. */
     Value *now;
     const bool *live; /* by Value below nlive: whether it is live in the new graph */
     uint32_t nlive;
@@ -37,15 +37,15 @@ typedef struct Assembly {
     Table32 name;  /* by Value: the name under which the new file has it */
     Table32 old;   /* by Value: an unused name of the old file that it may get */
     Table32 place; /* by Value: position of the old node that had this name */
-    /* by Value: 1 + the old node that computes it from the new values of its inputs */
+    /* By Value: 1 + the old node that computes it from the new values of its inputs. */
     Table32 maker;
-    /* by Value without a maker: 1 + the old node that computes it from the old values of its
-       inputs */
+    /* By Value without a maker: 1 + the old node that computes it from the old values of its
+       inputs. */
     Table32 old_maker;
-    /* by old node: the new values of its inputs, and what the node computes from them */
+    /* By old node: the new values of its inputs, and what the node computes from them. */
     Value **in, **out;
     Table32 owner; /* by Value: the composite whose expansion it belongs to */
-    /* by NameId: the initializer stays; a node of the new file defines this name */
+    /* By NameId: the initializer stays; a node of the new file defines this name. */
     Table32 keep, made;
     int njob, job_room, nnode, node_room, serial;
     Job *job;

@@ -90,7 +90,7 @@ static void decide_node(Assembly *p, int i, const bool *before, bool *stale, boo
     const char *reason;
     bool same = true, passes = false;
     for (int k = 0; k < nin; k++) in[k] = p->now[node_input(node, k)];
-    /* the node made here is only used while this file is written */
+    /* The node made here is only used while this file is written. */
     const NodeId made = node->random;
     normalize_node(m, node, in, out, &reason);
     node->random = made;

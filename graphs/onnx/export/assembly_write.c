@@ -11,7 +11,7 @@ static Slice with_names(Assembly *p, const OnnxNode *n, const NameId in[], const
     Wire w = model_wire(p->m, n->x.whole, p->e);
     int nin = 0, nout = 0; /* inputs and outputs seen so far */
     for (Field f; wire_next(&w, &f);) {
-        /* what replaces the field; NULL: it is copied */
+        /* What replaces the field; NULL: it is copied. */
         const char *text = f.number == NODE_NAME ? name : NULL;
         if (f.number == NODE_INPUT && in[nin] != n->in[nin]) text = p->m->name[in[nin]].text;
         if (f.number == NODE_OUTPUT && out[nout] != n->out[nout]) text = p->m->name[out[nout]].text;

@@ -24,7 +24,7 @@ typedef struct Draft {
     Value slot[EMIT_SLOTS]; /* inputs that come from attributes of ours, by position in ONNX */
     uint32_t filled;        /* a bit for each position that is set in `slot` */
     uint64_t constants;     /* a bit for each input of ours that became an attribute */
-    /* the draft expresses a reduction together with the reshape that keeps its axes as 1s */
+    /* The draft expresses a reduction together with the reshape that keeps its axes as 1s. */
     bool kept;
     Broadcasts broadcasts;
     const char *why;

@@ -16,7 +16,7 @@ typedef struct Emit { /* An ONNX node that computes a node of ours. */
 
 /* What emit_node asks the caller about the rest of the new file. */
 typedef struct EmitContext {
-    /* the value has a name already, so the node that makes it is not skipped as a broadcast */
+    /* The value has a name already, so the node that makes it is not skipped as a broadcast. */
     bool (*named)(void *user, Value);
     /* The value is written in any case, so its sizes may be read off it without extra cost. */
     bool (*live)(void *user, Value);

@@ -27,11 +27,11 @@ typedef struct Part {
     const double *seconds; /* by node; NULL: times are not known */
     double most;           /* seconds that a node of the border may take */
     Constants constants;
-    /* the nodes that read a name are user[first[id]] .. user[first[id + 1] - 1] */
+    /* The nodes that read a name are user[first[id]] .. user[first[id + 1] - 1]. */
     int *first, *user;
     uint32_t nname;
     int n;
-    /* by node; reach: 1 + the number of hops that were left when it was included */
+    /* By node; reach: 1 + the number of hops that were left when it was included. */
     uint8_t *role, *reach;
     uint8_t *taken; /* by NameId: it is an input or initializer of the part already */
     bool refer;     /* write references to weights of at least REFERRED bytes */

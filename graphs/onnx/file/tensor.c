@@ -8,7 +8,7 @@
 /* The numbers in one occurrence of a repeated field: a packed list, or a single number. */
 typedef struct Numbers {
     Wire packed;
-    /* a single number that was not returned yet */
+    /* The occurrence is a single number, which was not returned yet. */
     bool one;
     uint64_t value;
     WireKind kind;

@@ -11,7 +11,7 @@ typedef struct FileTensor {
     int rank;
     const int64_t *dims;
     int64_t count; /* number of elements */
-    /* of external data, as text of the file; location.at is NULL if the data is not external */
+    /* Of external data, as text of the file; location.at is NULL if the data is not external. */
     Slice location, offset, length;
     bool bad_type; /* the element type is unknown here, so the tensor is opaque */
     Slice message;

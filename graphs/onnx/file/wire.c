@@ -13,7 +13,7 @@
 
 bool file_map(const char *path, Slice *out, Error *e) {
     *out = (Slice){0};
-    /* so that a pipe is refused instead of waited for */
+    /* So that a pipe is refused instead of waited for. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return error_set(e, E_ENVIRONMENT, path, "cannot read: %s", strerror(errno));
     struct stat st;

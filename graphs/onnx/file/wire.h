@@ -27,7 +27,7 @@ typedef struct Field {
 } Field;
 typedef struct Wire {
     Slice rest; /* the bytes that were not read yet */
-    /* the start of the file, from which positions in messages are counted */
+    /* The start of the file, from which positions in messages are counted. */
     const unsigned char *file;
     const char *place;  /* the file or part of it, for messages */
     const char *format; /* what the file should be, for messages: "an ONNX model" */

@@ -13,7 +13,7 @@ static void give_numbers(Import *s, int k, DType dtype, int n, const void *bytes
     give_list(s, k, dtype, (Dims){n != 1, {poly_int(s->w, n)}}, bytes);
 }
 static bool give_texts(Import *s, int k, const OnnxAttr *t) {
-    /* since all texts are padded, one long text among many would use much memory */
+    /* Since all texts are padded, one long text among many would use much memory. */
     enum { BYTES_MAX = 1 << 26 };
     size_t longest = 1;
     for (int j = 0; j < t->n; j++)

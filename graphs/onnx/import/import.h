@@ -20,25 +20,25 @@ typedef struct Import {
     const Value *in;       /* the values of the ONNX node's inputs */
     Attr attr[ATTRS_MAX];  /* the attributes of our node, in the order of op->attrs */
     bool given[ATTRS_MAX]; /* whether this attribute was set */
-    /* a bit for each ONNX input that is not an input of our node, such as one that became an
-       attribute */
+    /* A bit for each ONNX input that is not an input of our node, such as one that became an
+       attribute. */
     uint64_t taken;
-    /* by our input: its value if it is an attribute in ONNX; the array is NULL if there is none */
+    /* By our input: its value if it is an attribute in ONNX; the array is NULL if there is none. */
     Value *constant;
-    /* a bit for each ONNX attribute that an item mentions; others make the import fail */
+    /* A bit for each ONNX attribute that an item mentions; others make the import fail. */
     uint64_t named;
     /* What normalize.c has to do around the node, as its items demand (items.def). */
     bool fold; /* n inputs become a chain of nodes of two inputs each */
-    /* NumPy's broadcasting: of MatMul's operands, of two inputs, of Gemm's C */
+    /* NumPy's broadcasting: of MatMul's operands, of two inputs, of Gemm's C. */
     bool stretch, stretch_pair, stretch_c;
     bool keepdims; /* the reduced axes come back with size 1 */
-    /* the node works on a matrix: the axes before and from flatten_at on are joined */
+    /* The node works on a matrix: the axes before and from flatten_at on are joined. */
     bool flatten;
     int64_t flatten_at;
     bool ordered; /* the product is described by letters: its axes are put in order (letters.c) */
     bool same;    /* the result is input 0 itself, whose sizes are not known */
-    /* the type of output 0 as far as it is certain, in case the node becomes opaque because sizes
-       are not decided; not `known` if nothing is certain */
+    /* The type of output 0 as far as it is certain, in case the node becomes opaque because sizes
+       are not decided; not `known` if nothing is certain. */
     Type guess;
     const char *why;
 } Import;

@@ -19,8 +19,8 @@ static bool give_fixed(Import *s, int attr, const char *text) {
     Error e = {0};
     Scan scan = scan_new("", text, strlen(text), &e);
     const AttrDef *def = &s->op->attrs[attr];
-    /* a list that is given as a single number has this number everywhere, which the default does
-       already */
+    /* A list that is given as a single number has this number everywhere, which the default does
+       already. */
     const bool filled = def->kind == A_INTS && *text != '[';
     if (!filled) s->given[attr] = attr_parse(s->w, &scan, def, &s->attr[attr]);
     return (filled ? def->init && strcmp(def->init, text) == 0 : s->given[attr]) ||

@@ -207,10 +207,9 @@ static bool slice_step(Import *s, PolyList steps, int k, Poly n, int64_t *step) 
     int64_t size;
     if (!number_at(s, steps, k, step)) return false;
     const bool far = *step < -INT32_MAX || *step > INT32_MAX;
+    /* A step that long reads the first element alone, and so does the shorter step. */
     if (far && poly_constant(s->w, n, &size) && size < INT32_MAX)
-        *step =
-            /* with this step, too, only the first element is read */
-            *step < 0 ? -size - 1 : size + 1;
+        *step = *step < 0 ? -size - 1 : size + 1;
     return (*step != 0 && *step >= -INT32_MAX && *step <= INT32_MAX) ||
            import_fail(s, "a step that is 0 or too large");
 }

@@ -44,8 +44,8 @@ bool import_rank_kernel(Import *s, int attr) {
     return (void)attr, w && demanded(s, x->dim.n, w->dim.n);
 }
 
-/* Whether a node trains. `attribute`: training_mode is 1. `input`: input 2 is true. `not`: input 2
-   is false or left out. */
+/* Check whether a node trains: by the attribute training_mode, which must be 1; by input 2, which
+   must be true; or that it does not train, so that input 2 is false or left out. */
 bool import_trains_by_attribute(Import *s, int attr) {
     (void)attr;
     return onnx_attr_int(s, "training_mode", 0) == 1 ||

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* identifies a node as the file does; `at` is its position in the list of nodes */
+/* Identifies a node as the file does; `at` is its position in the list of nodes. */
 typedef struct Key {
     int64_t tree, id, at;
 } Key;

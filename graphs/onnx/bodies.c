@@ -42,7 +42,7 @@ typedef struct BodyNames {
     Model *m;
     Arena *a;
     Error error;
-    uint8_t *defined; /* by NameId */ /* by NameId: the body defines this name */
+    uint8_t *defined; /* by NameId: the body defines this name */
     int room, nused, used_room;
     NameId *used; /* all names that the body uses, in order, possibly repeated */
 } BodyNames;

@@ -29,7 +29,7 @@ typedef struct NameInfo {
 } NameInfo;
 
 typedef struct OnnxNode {
-    NodeIndex x;
+    NodeIndex x; /* its parts in the file */
     const char *name, *type, *domain;
     /* Of the domain's operator set; 0: the model does not import the domain. */
     int64_t version;
@@ -101,15 +101,15 @@ struct Model {
     Cleanup cleanup;           /* unmaps the files if the caller does not close the model */
     const char *path, *folder; /* folder ends with '/', or is empty */
     Slice mapped; /* the file; x.bytes differ from it once calls of functions were inlined */
-    FileIndex x;
+    FileIndex x;  /* the parts of the file */
     MappedFile *external;
-    Intern *names, *sizes;
+    Intern *names, *sizes; /* number the names of values, and those of sizes */
     /* The last name of the model itself, before model_with_bodies added names of results; 0: it
        added none yet. */
     NameId own_names;
     NameInfo *name; /* by NameId */
     uint32_t room;
-    SizeName *size;
+    SizeName *size; /* by number of the size's name */
     uint32_t size_room;
     bool borrowed;    /* the bytes of the file belong to the caller, who unmaps them */
     OpenOptions open; /* as given to model_open_with; its functions may be NULL */

@@ -166,7 +166,7 @@ typedef struct ModelBody {
     /* The node that has the body, and the index of the attribute that is the body. */
     int node, attr;
     const char *name; /* "then_branch of If 'x'" */
-    int nodes;
+    int nodes;        /* of the body */
     /* Set by model_body: the number of states of a Loop that hold the same initializer in every
        iteration. */
     int known;

@@ -4,23 +4,22 @@
 #define ISOMER_ONNX_EMIT_DRAFT_H
 #include "graphs/onnx/export/export.h"
 
-/* Which inputs of the ONNX node are broadcast by the operator itself: none; all; all, except in
-   their last two axes; the first one and b; the third one. */
+/* Which of its inputs the ONNX operator broadcasts by itself. */
 typedef enum Broadcasts {
     BROADCASTS_NONE,
     BROADCASTS_ALL,
-    BROADCASTS_BATCH,
-    BROADCASTS_PAIR,
-    BROADCASTS_C
+    BROADCASTS_BATCH, /* all, except in their last two axes */
+    BROADCASTS_PAIR,  /* the first one and b */
+    BROADCASTS_C      /* the third one */
 } Broadcasts;
-enum { DRAFT_CONSTANTS = 64 }; /* Draft.constants has one bit for each */
+enum { DRAFT_CONSTANTS = 64 }; /* the number of bits of Draft.constants */
 typedef struct Draft {
     Model *m;
     World *w;
-    Node node;
-    const Attr *attr;
+    Node node;        /* the node of ours that is written */
+    const Attr *attr; /* its attributes */
     const EmitContext *context;
-    Emit *e;
+    Emit *e;                /* the ONNX node so far */
     Value slot[EMIT_SLOTS]; /* inputs that come from attributes of ours, by position in ONNX */
     uint32_t filled;        /* a bit for each position that is set in `slot` */
     uint64_t constants;     /* a bit for each input of ours that became an attribute */

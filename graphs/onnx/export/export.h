@@ -16,7 +16,8 @@ typedef struct Emit { /* An ONNX node that computes a node of ours. */
 
 /* What emit_node asks the caller about the rest of the new file. */
 typedef struct EmitContext {
-    /* The value has a name already, so the node that makes it is not skipped as a broadcast. */
+    /* The value has a name already, so the node that makes it is neither skipped as a broadcast nor
+       merged into the node that reads it. */
     bool (*named)(void *user, Value);
     /* The value is written in any case, so its sizes may be read off it without extra cost. */
     bool (*live)(void *user, Value);

@@ -17,6 +17,8 @@
 /* The border has at most HOPS cheap nodes in a row, and a part at most NODES_MAX nodes; weights of
    at least REFERRED bytes may be referred to. */
 enum { HOPS = 2, NODES_MAX = 600, REFERRED = 1024 };
+/* The role of a node in the part. CORE: it was asked for. OPERAND: it computes sizes, indices or
+   constants that other nodes of the part need. */
 typedef enum Role { OUTSIDE, CORE, BORDER, OPERAND } Role;
 
 typedef struct Part {
@@ -30,8 +32,8 @@ typedef struct Part {
     /* The nodes that read a name are user[first[id]] .. user[first[id + 1] - 1]. */
     int *first, *user;
     uint32_t nname;
-    int n;
-    /* By node; reach: 1 + the number of hops that were left when it was included. */
+    int n; /* nodes of the part */
+    /* By node: its role, and 1 + the number of hops that were left when it was included. */
     uint8_t *role, *reach;
     uint8_t *taken; /* by NameId: it is an input or initializer of the part already */
     bool refer;     /* write references to weights of at least REFERRED bytes */

@@ -6,16 +6,16 @@
 #include "graphs/onnx/model.h"
 
 enum {
-    INPUTS_TAKEN = 64, /* Import.taken has one bit for each */
-    ATTRS_NAMED = 64,  /* Import.named has one bit for each */
+    INPUTS_TAKEN = 64, /* the number of bits of Import.taken */
+    ATTRS_NAMED = 64,  /* the number of bits of Import.named */
     INPUTS_MAX = 1024,
     OUTPUTS_MAX = 256
 };
 typedef struct Import {
     Model *m;
     World *w;
-    OnnxNode *n;
-    const Op *op;
+    OnnxNode *n;  /* the node that is imported */
+    const Op *op; /* the operator of ours that is tried */
     int nin, nout;
     const Value *in;       /* the values of the ONNX node's inputs */
     Attr attr[ATTRS_MAX];  /* the attributes of our node, in the order of op->attrs */

@@ -16,7 +16,7 @@
 #include "graphs/onnx/import/import.h"
 
 enum { Y = 2, BATCH_MAX = 3, LETTERS = 64 };
-typedef struct Term {
+typedef struct Term { /* the letters of a tensor's axes */
     int n, letter[RANK_MAX];
 } Term;
 typedef struct Product {

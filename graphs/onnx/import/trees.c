@@ -9,7 +9,7 @@
 typedef struct Key {
     int64_t tree, id, at;
 } Key;
-typedef struct Lists {
+typedef struct Lists { /* tree to missing: by node; leaf_tree to weight: by weight */
     OnnxAttr tree, id, feature, mode, value, yes, no, missing, leaf_tree, leaf_id, output, weight;
 } Lists;
 

@@ -1,30 +1,35 @@
-/* backtrack.c -- the search. A state is a graph, its price, and how it came from its parent:
-   matches of rules, applied together. States wait in a heap, cheapest first. Expanding one tries
-   every match of every rule in it, each as a child of its own, and, as one more child, all matches
-   that made it cheaper together, so that many independent gains take one step. A child that was
-   seen before (hash-consing: equal graphs have equal output values) or that costs at least alpha
-   times the best is freed by resetting the World to its state before the child was made. Invariant:
-   the World holds the start, the states, and what they share. */
+/* backtrack.c -- the backtracking search. A state is a graph, its price, and how it was made from
+   its parent state: by matches of rules that were applied together. States wait in a heap, cheapest
+   first.
+
+   Expanding a state tries every match of every rule in its graph, each as a child of its own. One
+   more child applies all matches that made the graph cheaper together, so that many independent
+   gains take one step. A child is dropped if it was seen before (nodes are hash-consed, so equal
+   graphs have equal output values) or costs at least alpha times the best state; the World is then
+   reset to its state before the child was made. Invariant: the World holds the start graph, the
+   states, and what they share. */
 #include "search/backtrack.h"
 #include "ops/base/heap.h"
 #include "search/derive.h"
 
-#define AS_GOOD 1.03 /* a graph that costs at most this many times as much */
-enum { DESCENTS = 16 };
+/* A graph counts as good as the best if it costs at most this many times as much. */
+#define AS_GOOD 1.03
+enum { DESCENTS = 16 }; /* rounds of descend */
 
 typedef struct State {
     Graph graph;
     Price price;
-    int parent, n; /* the matches that made it of its parent */
+    /* parent: index of the parent state; n: number of matches that made this state from it */
+    int parent, n;
     const Match *match;
 } State;
 
 typedef struct Search {
     const Backtrack *b;
-    int n, room, best, steps, graphs; /* best: the state of least cost */
+    int n, room, best, steps, graphs; /* best: index of the state of least cost */
     State *state;
-    Heap waiting; /* states, the cheapest first */
-    Intern *seen; /* outputs of graphs */
+    Heap waiting; /* states that may be expanded, the cheapest first */
+    Intern *seen; /* outputs of the states' graphs */
     bool cut;     /* RegionSolution.cut */
 } Search;
 
@@ -47,8 +52,9 @@ static void add_state(Search *s, State x) {
     heap_push(&s->waiting, s->n++);
 }
 
-/* The graph after these matches. False: they do not hold, change nothing, or lead to a known state.
-   Only states are remembered, since the node numbers of freed graphs are used again. */
+/* Applies these matches. Returns false if they do not hold, change nothing, or lead to a known
+   state. Graphs that did not become states are not remembered, because the node numbers of a freed
+   graph are used again. */
 static bool make_child(Search *s, const Graph *from, int n, const Match match[], Graph *out) {
     const Backtrack *b = s->b;
     int applied;
@@ -59,7 +65,8 @@ static bool make_child(Search *s, const Graph *from, int n, const Match match[],
     return !intern_find(s->seen, out->out, outputs_size(out));
 }
 
-/* Prices a child and keeps it if it is worth looking at. *gain: it is cheaper than its parent. */
+/* Prices a child and adds it as a state if it is cheap enough. *gain receives whether it is cheaper
+   than its parent. */
 static void try_child(Search *s, int parent, int n, const Match match[], bool *gain) {
     const Backtrack *b = s->b;
     WorldMark mark = world_mark(b->w);
@@ -81,7 +88,8 @@ static void try_child(Search *s, int parent, int n, const Match match[], bool *g
 
 typedef struct Found {
     World *w;
-    Arena *arena, *scratch; /* for what matches refer to; for the list while it grows */
+    /* arena: for what matches refer to; scratch: for the list while it grows */
+    Arena *arena, *scratch;
     int n, room;
     Match *v;
     bool cut;
@@ -106,7 +114,8 @@ static Found find_matches(Search *s, const Graph *g) {
              b->library->rule[r].on && k < b->library->rule[r].first + b->library->rule[r].count;
              k++)
             matcher_run(m, &b->library->instance[k], keep_match, &f);
-    f.v = arena_copy(b->arena, f.v, sizeof *f.v * (size_t)f.n); /* states refer to it */
+    /* States refer to these matches. */
+    f.v = arena_copy(b->arena, f.v, sizeof *f.v * (size_t)f.n);
     arena_free(a);
     s->cut |= f.cut;
     return f;
@@ -126,9 +135,9 @@ static void expand_graph(Search *s, int parent) {
     s->steps++;
 }
 
-/* Applies everything that matches, round after round, while the graph costs less than alpha times
-   the best: this finds what independent gains and their consequences lead to, before any choice is
-   made. */
+/* Applies all matches at once, round after round, as long as the graph costs less than alpha times
+   the best. This quickly reaches what independent gains and their consequences lead to, before any
+   choice is made. */
 static void descend(Search *s) {
     bool gain;
     for (int round = 0, at = 0; round < DESCENTS && at == s->n - 1; round++, at++) {
@@ -139,7 +148,8 @@ static void descend(Search *s) {
 
 /* ---- the result */
 
-/* Within 3 % of the least cost: fewest nodes, then least cost, then first found. */
+/* Returns, of the states that cost at most 3 % more than the cheapest one, the state with the
+   fewest nodes, then of least cost, then found first. */
 static int choose_graph(const Search *s) {
     int best = s->best;
     double limit = s->state[best].price.seconds * AS_GOOD;
@@ -172,8 +182,8 @@ void backtrack(const Backtrack *b, const Graph *start, RegionSolution *out) {
     int idle = 0;
     add_state(&s, (State){*start, b->price(b->user, start), 0, 0, NULL});
     descend(&s);
-    /* The start in any case, before patience ends: single matches may lead to a better graph than
-       all of them together. */
+    /* The start is always expanded, regardless of patience: single matches may lead to a better
+       graph than all of them together. */
     if (b->steps > 0 && !(b->stop && b->stop(b->user))) expand_graph(&s, 0);
     while (s.waiting.n && s.steps < b->steps && idle < b->patience &&
            !(b->stop && b->stop(b->user))) {

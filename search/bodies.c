@@ -1,9 +1,11 @@
-/* bodies.c -- rules do not look into control flow, whose nodes are copied as they are. So each body
-   becomes a model of its own, at the sizes that its inputs have in this run, goes through the whole
-   of optimize-model, with its proofs, prices and checks, and comes back in place of the old one.
-   One that gains nothing comes back too where the model has weights that the body is given as
-   states of a Loop: there they are constants. The last word is the target's, on the whole model: on
-   the data of this run an If takes one branch, and a faster branch that is not taken gains
+/* bodies.c -- optimizes the bodies of control flow, for a target that times files. Rules do not
+   look into control flow, whose nodes are copied as they are. So each body becomes a model of its
+   own, at the sizes that its inputs have in this run; it goes through the whole of optimize-model,
+   with its proofs, prices and checks, and the result replaces the body.
+
+   A body that gains nothing is replaced, too, if the model passes weights to it as states of a
+   Loop, since they are constants in the new body. The target has the last word, on the whole model:
+   on the data of this run an If takes one branch, and a faster branch that is not taken gains
    nothing. */
 #include "search/bodies.h"
 #include "search/folder.h"
@@ -12,20 +14,22 @@
 #include <stdio.h>
 #include <string.h>
 
+/* If there are more bodies of at least NODES_LEAST nodes, none is optimized. */
 enum { BODIES_MOST = 16, NODES_LEAST = 3 };
 
 typedef struct BodySearch {
     Run *r;
     RunFolder *folder;
-    const char *rules; /* write_rules */
-    double seconds;    /* that each may take */
+    const char *rules; /* path of the rules for the bodies; NULL: see write_rules */
+    double seconds;    /* seconds that each body may take */
     int n;
     ModelBody *body;
-    Piece *result; /* by body; without bytes: it stays */
+    Piece *result; /* by body: its new bytes; empty: it stays as it is */
 } BodySearch;
 
-/* The rules of a run that names them and discovers others: all that it has, as a file. NULL: the
-   body's run finds the same ones by the options alone, or the run's error is set. */
+/* Writes all rules of the run to a file if the run names its rules and also discovers new ones, and
+   returns its path. NULL: the bodies' runs find the same rules by the options alone, or the run's
+   error is set. */
 static const char *write_rules(const BodySearch *s) {
     Run *r = s->r;
     if (r->o->discover <= 0 || !r->o->rules) return NULL;
@@ -47,7 +51,8 @@ static IsomerOptions body_options(const BodySearch *s, const ModelBody *b) {
     o.dim = o.inputs = o.explain = (IsomerTexts){0};
     o.input = o.check_with = o.report = o.html = o.dot = o.proof_log = o.replay = NULL;
     o.fix_dims = o.diff = o.external = o.dry_run = 0;
-    o.discover = o.also_threads = 0; /* the bodies were asked with the whole model */
+    /* Rules for the bodies were discovered with the whole model's. */
+    o.discover = o.also_threads = 0;
     if (s->rules) o.rules = s->rules;
     o.time_limit = s->seconds;
     return o;
@@ -62,7 +67,8 @@ static bool write_body(const BodySearch *s, ModelBody *b, const char *path, cons
     return *why = arena_format(a, "%s", e.reason), false;
 }
 
-/* One that fails stays as it is, unless its check failed or the run is cancelled. */
+/* Optimizes one body. A body that fails stays as it is, unless its check failed or the run is
+   cancelled: then the run fails. */
 static bool optimize_body(BodySearch *s, int k) {
     Run *r = s->r;
     ModelBody *b = &s->body[k];
@@ -93,8 +99,8 @@ static bool optimize_body(BodySearch *s, int k) {
     return good;
 }
 
-/* Whether a body of a bytes is rather left out than one of b: the smallest that is enough, or else
-   the largest. */
+/* Whether a body of `a` bytes should be left out rather than one of `b` bytes: the smallest body
+   that is large enough, or else the largest. */
 static bool rather_left_out(int64_t a, int64_t b, int64_t enough) {
     if ((a >= enough) != (b >= enough)) return a >= enough;
     return a >= enough ? a < b : a > b;

@@ -1,4 +1,5 @@
-/* byte_products_any.c -- processors other than x86-64 add products of bytes in 32 bits. */
+/* byte_products_any.c -- processors other than x86-64: they add products of bytes in 32 bits, which
+   cannot saturate. */
 #include "search/byte_products.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,9 @@
-/* check_steps.c -- the steps that led to a result, each checked by itself, in double and without a
-   back end. First, what rules made, before any rounding, is compared with the original: they may
-   differ only by rounding errors of double. Then every constant that was computed is compared with
-   its expression: it may differ by one roundoff for each node of the expression, or by as much as
-   such roundoffs move its value. Both are far stricter than a comparison of results can be. */
+/* check_steps.c -- checks the steps that led to a result, each by itself, in double precision and
+   without a back end. First, the graph that rules made is compared with the original before any
+   constant is rounded: both may differ only by rounding errors of double. Then each constant that
+   was computed is compared with its expression: it may differ by one roundoff for each node of the
+   expression, or by as much as such roundoffs move its value. Both checks are far stricter than a
+   comparison of the models' outputs can be. */
 #include "search/input_data.h"
 #include "graphs/check.h"
 #include "search/check_steps.h"
@@ -34,15 +35,16 @@ bool run_check_rules(const Run *r, const Derivation *d) {
 
 typedef struct Folded {
     World *w;
-    uint64_t seed; /* of disturbances */
+    uint64_t seed; /* seed of the disturbances */
     const Derivation *d;
     Arena *arena;
     Value expression, constant;
     DType dtype;
     int64_t n;
-    bool large;           /* it was not looked at */
-    double *wide, *moved; /* the expression in double; how far roundoffs move it */
-    double *is;           /* the constant */
+    bool large; /* too large to be checked */
+    /* The expression in double precision; how far roundoffs move each element. */
+    double *wide, *moved;
+    double *is; /* the computed constant */
 } Folded;
 
 static bool evaluate(const Folded *f, Value v, const OracleNoise *noise, double *out) {
@@ -63,11 +65,12 @@ static bool find_moves(Folded *f) {
     return true;
 }
 
-/* The magnitude below which elements of the type may be flushed to 0. */
+/* Returns the magnitude below which elements of the type may be flushed to 0. */
 static double smallest(DType t) { return t == DT_FLOAT16 ? 1e-7 : 1e-38; }
 
-/* The first element that differs from its expression by more than one roundoff for each of `nodes`,
-   or by more than roundoffs move it where that is known; -1: none. */
+/* Returns the first element that differs from its expression by more than one roundoff for each of
+   `nodes` and, if `moved` is known, by more than roundoffs move it; -1: none does. *limit receives
+   the allowed difference. */
 static int64_t first_wrong(const Folded *f, int nodes, bool moved, double *limit) {
     for (int64_t i = 0; i < f->n; i++) {
         const double x = f->wide[i], y = f->is[i];

@@ -1,4 +1,5 @@
-/* child.c -- posix_spawn with standard input and output on files in memory. */
+/* child.c -- runs a program by posix_spawn, with standard input and output redirected to files in
+   memory. */
 #include "search/child.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -12,11 +13,12 @@
 extern char **environ;
 
 typedef struct Watch {
-    bool (*stop)(void *user); /* NULL: it runs to its end */
+    bool (*stop)(void *user); /* NULL: the program runs to its end */
     void *user;
 } Watch;
 
-/* A program that is watched leads a process group, so that what it started ends with it. */
+/* A program that is watched leads a process group of its own, so that all processes that it started
+   can be killed with it. */
 static int start_child(char *const argv[], const posix_spawn_file_actions_t *files, bool leads,
                        pid_t *pid) {
     posix_spawnattr_t attr;

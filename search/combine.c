@@ -1,6 +1,7 @@
-/* combine.c -- places that gain are chosen best first, where no better one has a node, from the
-   sets that are on. Which are on is decided on whole models: all, each of the strongest alone, then
-   hill climbing. */
+/* combine.c -- chooses which places to rewrite together. Given which sets are on, the places that
+   gain are taken from these sets best first, each unless a better one has one of its nodes. Which
+   sets are on is decided by timing whole models: all sets together, each of the strongest alone,
+   then by hill climbing. */
 #include "search/combine.h"
 #include "search/command_limits.h"
 #include "search/rank.h"
@@ -11,8 +12,8 @@ static int file_nodes(const CommandSearch *s) { return model_stats(s->r->source.
 
 /* ---- choosing places */
 
-/* Seconds that a place gains, 0 within noise. Each further rule reduces the worth, so that
-   among rewritings that noise cannot tell apart the simplest is taken. */
+/* Returns the seconds that a place gains, 0 if within noise. Each further rule reduces them, so
+   that among rewritings that noise cannot tell apart the simplest is preferred. */
 static double worth(const CommandSearch *s, int place) {
     const Pricing *x = &s->prices;
     const PartPrice *p = price_at(x, place);
@@ -20,21 +21,22 @@ static double worth(const CommandSearch *s, int place) {
     return p->seconds[0] * (1 - RULE_COSTS * (s->places.place[place].nrule - 1)) - p->seconds[1];
 }
 
-/* By place: the seconds that it gains as it was timed. */
+/* Returns, by place, the seconds that it gained when it was timed. */
 static double *timed_gains(const CommandSearch *s) {
     double *gain = ARENA_NEW(s->r->arena, double, s->places.n);
     for (int k = 0; k < s->places.n; k++) gain[k] = price_gain(&s->prices, k);
     return gain;
 }
 
-/* By place: what ranks it. */
+/* Returns, by place, the value by which places are ranked. */
 static double *timed_worths(const CommandSearch *s) {
     double *value = ARENA_NEW(s->r->arena, double, s->places.n);
     for (int k = 0; k < s->places.n; k++) value[k] = worth(s, k);
     return value;
 }
 
-/* Places of a value above 0, best first; gain[]: the seconds that each promises. */
+/* Ranks the places with a value above 0, best first. gain[] holds the seconds that each
+   promises. */
 static void rank_places(CommandSearch *s, const double value[], const double gain[]) {
     const int n = s->places.n;
     double *key = ARENA_NEW(s->r->arena, double, n);
@@ -65,8 +67,8 @@ static ModelCandidate of_places(CommandSearch *s, int n, const int list[], const
     return c;
 }
 
-/* The ranked places of the sets that are on, each where no better one has a node. *sum: what
-   they promise together, in seconds. */
+/* Returns the candidate of the ranked places of the sets that are on. *sum receives the seconds
+   that its places promise together. */
 static ModelCandidate candidate_of_sets(CommandSearch *s, const bool on[], double *sum) {
     return of_places(s, s->nranked, s->ranked, on, sum);
 }
@@ -78,7 +80,7 @@ ModelCandidate combine_places(CommandSearch *s, int n, const int place[]) {
     return of_places(s, n, place, on, &sum);
 }
 
-/* The sets whose places promise most, taken alone. */
+/* Lists the sets whose places promise most when each set is used alone. */
 static int strongest_sets(CommandSearch *s, int list[SETS_ALONE]) {
     double value[SETS_ALONE], sum;
     int n = 0;
@@ -95,8 +97,9 @@ static int strongest_sets(CommandSearch *s, int list[SETS_ALONE]) {
 
 /* ---- the choice */
 
-/* How many whole models can be timed in one batch in the time that is left; a frozen run takes as
-   many as there were. round: of climbing; 0: before. False: the run's error is set. */
+/* Sets *most to the number of whole models that can be timed in one batch in the time left, or that
+   were timed in the run that measured if this one is frozen. `round` is that of climbing, 0 before
+   it. Returns false with the run's error set on failure. */
 static bool affordable(CommandSearch *s, int round, int *most) {
     Stop stop =
         stop_open(s->r, s->device, arena_format(s->r->arena, "models %d", round), s->search_until);
@@ -109,7 +112,7 @@ static bool affordable(CommandSearch *s, int round, int *most) {
     return stop_keep(&stop);
 }
 
-/* The fastest; among equally fast ones, the one with the fewest applications. */
+/* Returns the fastest candidate; of equally fast ones, the one with the fewest applications. */
 static int best_of(const CommandSearch *s) {
     int best = 0;
     for (int k = 1; k < s->n; k++) {
@@ -120,7 +123,8 @@ static int best_of(const CommandSearch *s) {
     return best;
 }
 
-/* Makes a candidate. While its file grows too much, the places that gain least are left. */
+/* Makes a candidate. While its file would grow too much, it is made again without the places that
+   gain least. */
 static bool make_fitting(CommandSearch *s, ModelCandidate c, int *index) {
     for (int left = FITTING; candidate_make(s, c, index); left--) {
         const int n = (int)fmin(c.nplace / s->growth, c.nplace - 1);
@@ -130,7 +134,8 @@ static bool make_fitting(CommandSearch *s, ModelCandidate c, int *index) {
     return false;
 }
 
-/* *usable (may be NULL): it can be written and does not make the file too large. */
+/* Makes a candidate and appends it to the list unless it is the original. *usable (may be NULL)
+   receives whether it can be written and its file is not too large. */
 static bool make_listed(CommandSearch *s, ModelCandidate c, int list[], int *n, bool *usable) {
     if (!make_fitting(s, c, &list[*n])) return false;
     if (usable) *usable = list[*n] >= 0;
@@ -138,8 +143,8 @@ static bool make_listed(CommandSearch *s, ModelCandidate c, int list[], int *n, 
     return true;
 }
 
-/* The places of a set whose prices are known lose so much together that the set cannot gain where
-   it is used at all of them. */
+/* Whether the priced places of a set lose so much together that using the set at all its places
+   cannot gain. */
 static bool loses_everywhere(const CommandSearch *s, int set) {
     double lost = 0;
     for (int k = 0; k < s->places.n; k++) {
@@ -150,8 +155,8 @@ static bool loses_everywhere(const CommandSearch *s, int set) {
     return lost > SET_LOSES * s->baseline;
 }
 
-/* Adds sets used wherever they match: those that are also tried as a whole, unless that is
-   hopeless, and those with places that could not be priced. */
+/* Adds candidates in which one set is used wherever it matches: the sets to be tried as a whole
+   (unless `hopeless`), and the sets with places that could not be priced. */
 static bool add_everywhere(CommandSearch *s, bool hopeless, int list[], int *n) {
     bool *open = ARENA_NEW(s->r->arena, bool, s->places.nset);
     for (int k = 0; k < s->places.n; k++) {
@@ -167,8 +172,8 @@ static bool add_everywhere(CommandSearch *s, bool hopeless, int list[], int *n) 
     return true;
 }
 
-/* Whether sizes of its inputs are no numbers in the model, which they are in its parts: there the
-   target may fuse what it does not in the model. */
+/* Whether the model has inputs with open sizes. In the parts all sizes are numbers, so the target
+   may fuse nodes there that it does not fuse in the model. */
 static bool has_open_sizes(const CommandSearch *s) {
     const Graph *g = &s->r->source.original;
     int64_t number;
@@ -180,7 +185,7 @@ static bool has_open_sizes(const CommandSearch *s) {
     return false;
 }
 
-/* Adds the rules that make moves shorter, wherever they match. */
+/* Adds a candidate in which the rules that shorten moves are used wherever they match. */
 static bool add_shorter_moves(CommandSearch *s, int list[], int *n) {
     const Library *l = &s->r->library;
     uint8_t *role = ARENA_NEW(s->r->arena, uint8_t, l->n);
@@ -189,14 +194,14 @@ static bool add_shorter_moves(CommandSearch *s, int list[], int *n) {
     return make_listed(s, (ModelCandidate){.everywhere = role}, list, n, NULL);
 }
 
-/* How many candidates are tried where little is promised: more for a fast model. */
+/* Returns how many candidates are timed where little is promised: more for a fast model. */
 static int few_candidates(const CommandSearch *s) {
     const int n = (int)(SLIGHT_SECONDS / (CANDIDATE_CALLS * s->baseline + CANDIDATE_LOAD_SECONDS));
     return n > SLIGHT_CANDIDATES ? n : SLIGHT_CANDIDATES;
 }
 
-/* Adds the strongest sets, each alone, `most` at most. A set that cannot be used alone is taken out
-   of all[]. */
+/* Adds the strongest sets, each alone, until the list has `most` candidates. A set that cannot be
+   used alone is removed from all[]. */
 static bool add_alone(CommandSearch *s, int nset, const int set[], int most, bool all[], int list[],
                       int *n) {
     double sum;
@@ -209,7 +214,8 @@ static bool add_alone(CommandSearch *s, int nset, const int set[], int most, boo
     return true;
 }
 
-/* Adds all sets together; if that cannot be used, the strongest that can. */
+/* Adds the candidate with all sets of all[]; if it cannot be used, the one with the strongest sets
+   among them. */
 static bool add_together(CommandSearch *s, int nset, const int set[], bool all[], int list[],
                          int *n) {
     double sum;
@@ -226,7 +232,8 @@ static bool *all_sets(const CommandSearch *s) {
     return all;
 }
 
-/* All sets together, each of the strongest alone, and rules wherever they match. */
+/* Times the first batch: all sets together, each of the strongest alone, and rules wherever they
+   match. */
 static bool first_batch(CommandSearch *s, int nset, const int set[]) {
     int *list = ARENA_NEW(s->r->arena, int, nset + s->places.nset + 3), n = 0;
     bool *all = all_sets(s);
@@ -245,8 +252,8 @@ static bool first_batch(CommandSearch *s, int nset, const int set[]) {
     return !n || candidates_time(s, n, list);
 }
 
-/* The best candidate with the k-th set switched: added if absent, removed if present. False:
-   there is no k-th. */
+/* Sets *out to candidate `best` with the k-th set switched: added if absent, removed if present.
+   Returns false if there is no k-th set. */
 static bool toggled_set(CommandSearch *s, int best, int nset, const int set[], int k,
                         ModelCandidate *out) {
     double sum;
@@ -258,7 +265,8 @@ static bool toggled_set(CommandSearch *s, int best, int nset, const int set[], i
     return true;
 }
 
-/* For rules used everywhere: without the k-th of those that fire. */
+/* Sets *out to candidate `best`, whose rules are used everywhere, without the k-th of the rules
+   that it applied. Returns false if there is none. */
 static bool without_rule(CommandSearch *s, int best, int k, ModelCandidate *out) {
     const int n = s->r->library.n;
     uint8_t *role = arena_copy(s->r->arena, s->v[best].everywhere, sizeof *role * (size_t)n);
@@ -271,7 +279,8 @@ static bool without_rule(CommandSearch *s, int best, int k, ModelCandidate *out)
     return false;
 }
 
-/* One round of hill climbing. A candidate with fewer applications need not be faster. */
+/* Does one round of hill climbing. A neighbour with fewer applications is accepted if it is as
+   fast, one with more only if it is faster. */
 static bool climb(CommandSearch *s, int round, int nset, const int set[], int *best) {
     const int from = *best;
     int list[CANDIDATE_BATCH + 1], n = 0, most;
@@ -306,8 +315,10 @@ bool combine(CommandSearch *s, int *best) {
     return true;
 }
 
-/* Sessions of one file differ, and to end because of noise would lose a gain: the fastest, and what
-   may gain at all, is timed anew. Where the original differs from itself, nothing is known. */
+/* Times candidates anew before the search ends for lack of a gain, since the target's sessions of
+   one file differ and ending because of noise would lose a gain: the fastest candidate and all that
+   may gain. If the copy of the original differs from the original beyond noise, nothing is known,
+   and the search goes on. */
 static bool asked_anew(CommandSearch *s, int n, const int list[], bool *gains) {
     int again[ASKED_ALONE + 2], m = 0;
     double ratio[ASKED_ALONE + 2], control, best = INFINITY;

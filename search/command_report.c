@@ -1,4 +1,4 @@
-/* command_report.c -- what a search on a target that times files found, for the table and the
+/* command_report.c -- collects what a search with a measuring command found, for the table and the
    report. */
 #include "search/command_report.h"
 #include "search/rank.h"
@@ -13,14 +13,15 @@ static const char *node_name(const CommandSearch *s, int node) {
     return "";
 }
 
-/* The rules that a place uses, with spaces between. */
+/* Returns the names of the rules that a place uses, separated by spaces. */
 static const char *rule_names(CommandSearch *s, const Place *p) {
     Text t = text_new(s->r->arena);
     for (int k = 0; k < p->nrule; k++) text_add(&t, "%s%s", k ? " " : "", p->rule[k]);
     return t.data;
 }
 
-/* An earlier place of the list, of another set, has the same change here. */
+/* Whether an earlier place of the list, made by another set, has the same change at the same
+   node. */
 static bool met_before(const CommandSearch *s, int k, const int place[]) {
     const Place *p = &s->places.place[place[k]];
     for (int j = 0; j < k; j++)

@@ -1,5 +1,6 @@
-/* command_target.c -- the commands that time files. A single word NAME for which there is a helper
-   measure-NAME (helper.h) is that helper at the sizes of this run; anything else is a command. */
+/* command_target.c -- sets the commands that time files. If --measure-with is a single word NAME
+   for which there is a helper measure-NAME (helper.h), the helper is run with the sizes of this
+   run; anything else is a command. */
 #include "search/command_target.h"
 #include "search/helper.h"
 

@@ -1,30 +1,35 @@
-/* confirm.c -- the least of several noisy times is too optimistic, and a target's sessions of one
-   file differ from each other by more than its calls in one session do. So the fastest candidates
-   and the original are loaded and timed anew several times, and each batch gives one ratio. Their
-   logarithms count as draws from a normal distribution whose spread is known beforehand only
-   roughly (a scaled inverse chi-squared prior: Gelman et al., Bayesian Data Analysis, 2013, section
-   3.3), so that few batches are enough where the ratio is far from the one that counts.
+/* confirm.c -- times the fastest candidates anew. The least of several noisy times is too
+   optimistic, and a target's sessions of one file differ from each other by more than its calls
+   within one session. So the fastest candidates and the original are loaded and timed anew several
+   times, and each batch gives one ratio for each candidate. The logarithms of the ratios are taken
+   as draws from a normal distribution whose spread is known only roughly beforehand (a scaled
+   inverse chi-squared prior: Gelman et al., Bayesian Data Analysis, 2013, section 3.3). So few
+   batches are enough where the ratio is far from RUN_GAIN.
 
-   A target may also time what comes first in a batch, or last, differently: because the machine
-   speeds up under load, or slows down. Each batch therefore begins with the original and ends with
-   a copy of it, the control. Candidates are compared with the mean of the two, and what these two
-   differ by, beyond noise, counts against the candidates. */
+   A target may also time the first or last file of a batch differently, because the machine speeds
+   up or slows down under load. Each batch therefore begins with the original and ends with a copy
+   of it, the control. Candidates are compared with the mean of the two, and the amount by which the
+   two differ beyond noise counts against the candidates. */
 #include "search/confirm.h"
 #include "search/command_limits.h"
 #include <math.h>
 
-#define PRIOR 0.012    /* spread of the logarithm of a batch's ratio, as known beforehand .. */
-#define PRIOR_WEIGHT 3 /* .. from as many batches */
-#define SURE 2.2       /* standard errors: 97 % on each side, with some batches */
-#define BORDER 0.01    /* of the logarithm: a ratio known to this and not clear is at the border */
-#define TIE 0.003      /* of the logarithm: among equally fast ones, fewer applications win */
-enum { MOST = 4, BATCHES = 16 };
+#define PRIOR 0.012    /* prior: standard deviation of the logarithm of a batch's ratio */
+#define PRIOR_WEIGHT 3 /* the prior counts as much as this many batches */
+#define SURE 2.2       /* standard errors: about 97 % on each side, after some batches */
+/* A ratio whose logarithm is known to within this, and that is not clearly on one side of RUN_GAIN,
+   is at the border. */
+#define BORDER 0.01
+/* If the logarithms of two ratios differ by less than this, the candidate with fewer applications
+   wins. */
+#define TIE 0.003
+enum { MOST = 4, BATCHES = 16 }; /* rivals; batches */
 
 typedef struct Rival {
-    int at;   /* among the candidates */
-    int n;    /* batches */
-    bool out; /* it is timed no more */
-    double sum, squares;
+    int at;              /* index of the candidate */
+    int n;               /* batches timed so far; 0: none yet, or it failed */
+    bool out;            /* it is no longer timed */
+    double sum, squares; /* of the logarithms of its ratios */
 } Rival;
 
 typedef struct Rivals {
@@ -39,19 +44,21 @@ static void add_batch(Rival *x, double log_ratio) {
 
 static double mean(const Rival *x) { return x->sum / x->n; }
 
-/* The standard error of the mean. */
+/* Returns the standard error of the mean. */
 static double error_of(const Rival *x) {
     const double around = fmax(x->squares - x->sum * mean(x), 0);
     return sqrt((around + PRIOR_WEIGHT * PRIOR * PRIOR) / (PRIOR_WEIGHT + x->n - 1) / x->n);
 }
 
-/* By how much the faster of original and control is faster than their mean, beyond noise. */
+/* Returns by how much the logarithm of the time of the faster of original and control lies below
+   the mean of both, as far as this is beyond noise. */
 static double order_effect(const Rivals *r) {
     const Rival *c = &r->control;
     return c->n ? fmax(0, fabs(mean(c)) - SURE * error_of(c)) / 2 : 0;
 }
 
-/* Of a rival, by the faster of original and control. */
+/* Returns the logarithm of a rival's ratio to the faster of original and control: the cautious
+   estimate of its gain. */
 static double log_ratio(const Rivals *r, int k) { return mean(&r->v[k]) + order_effect(r); }
 
 static Rivals rivals_of(const CommandSearch *s, int best) {
@@ -75,7 +82,8 @@ static int fastest(const CommandSearch *s, const Rivals *r) {
     return best;
 }
 
-/* One batch with all that may still be the fastest. A candidate that fails is out. */
+/* Times one batch with all rivals that may still be the fastest. A rival that fails leaves the
+   race. */
 static bool time_batch(CommandSearch *s, Rivals *r) {
     int list[MOST], which[MOST], n = 0;
     double ratio[MOST], control;
@@ -96,19 +104,20 @@ static bool time_batch(CommandSearch *s, Rivals *r) {
     return true;
 }
 
-/* Whether the fastest gains what counts, or not, is clear; or it is known so well that either
-   answer is right within noise, and further batches would only toss the coin again. */
+/* Returns whether it is clear that the fastest rival gains what counts, or that it does not; or
+   whether its ratio is known so well that either answer is right within noise, and further batches
+   would not settle it. */
 static bool is_clear(const CommandSearch *s, const Rivals *r) {
     const int best = fastest(s, r);
     if (best < 0) return true;
-    /* Too few: one that fell behind early, and is ahead again. */
+    /* A rival that fell behind early, and is ahead again, has too few batches. */
     if (r->v[best].n < CONFIRM_LEAST) return false;
     const double error = SURE * error_of(&r->v[best]);
     return error < BORDER || fabs(log_ratio(r, best) - log(RUN_GAIN)) > error;
 }
 
-/* The faster half of those in the race, or one, stay in it: the others differ from them by less
-   than is worth as many batches. */
+/* Keeps the faster half of the rivals in the race, or only one: the others are so close to them
+   that deciding between them is not worth as many batches. */
 static void leave_slower(Rivals *r, bool all_but_one) {
     int n = 0;
     for (int k = 0; k < r->n; k++) n += in_race(&r->v[k]);
@@ -122,10 +131,11 @@ static void leave_slower(Rivals *r, bool all_but_one) {
     }
 }
 
-/* Once there is no time for another batch, the least number of them is still timed, of the fastest
+/* Times batches until the fastest rival is clear, and stores the confirmed ratios. Once there is no
+   time for another batch, the least number of batches is still completed, with the fastest rival
    alone. */
 static bool time_rivals(CommandSearch *s, double until, Rivals *r) {
-    double took = 0; /* seconds of the last batch */
+    double took = 0; /* seconds that the last batch took */
     for (int k = 0; k < BATCHES; k++) {
         const double start = run_seconds(s->r);
         const bool over = run_time_over(s->r, until - took);
@@ -144,7 +154,7 @@ static bool time_rivals(CommandSearch *s, double until, Rivals *r) {
     return true;
 }
 
-/* What a frozen run knows of them. */
+/* For a frozen run: sets the rivals' ratios to those in the cost file. */
 static void look_up_rivals(CommandSearch *s, Rivals *r) {
     for (int k = 0; k < r->n; k++) {
         Rival *x = &r->v[k];

@@ -1,5 +1,5 @@
-/* cost.c -- the price of a graph is the sum of its plan's steps, each by its fastest algorithm
-   known (graphs/plan/choose.h). */
+/* cost.c -- prices graphs for the built-in runtime: by the sum over the steps of the plan, each by
+   its fastest known algorithm (graphs/plan/choose.h), or by timing whole plans. */
 #include "search/cost.h"
 #include "search/cost_model.h"
 #include "graphs/plan/choose.h"
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WRONG 0.25 /* the share of a measured time by which a prediction may be off */
+#define WRONG 0.25 /* how far a prediction may be off, as a share of the measured time */
 struct Cost {
     World *w;
     Arena *arena;
@@ -24,9 +24,9 @@ struct Cost {
     const Backend *backend;
     Device *device;
     Chooser *chooser;
-    int missing;
-    bool refused;
-    const char *fault;
+    int missing;       /* times of whole plans that a frozen run estimated */
+    bool refused;      /* cost_refused */
+    const char *fault; /* cost_fault */
 };
 
 /* ---- what depends on constants alone */
@@ -35,15 +35,16 @@ static bool computed(World *w, const Constants *c, Value v) {
     return constants_hold(c, v) && !constant_get(w, v, NULL, NULL) && !input_name(w, v);
 }
 
-/* What is computed beforehand for a value: for a broadcast, the value that it repeats; the
-   broadcast itself stays a view (finish.c). */
+/* Returns what is computed in advance for a value: for a broadcast, the value that it repeats,
+   since the broadcast itself stays a view (finish.c). */
 static Value repeated(World *w, Value v) {
     while (v && !constant_get(w, v, NULL, NULL) && node_get(w, v).op == &op_broadcast)
         v = node_get(w, v).in[0];
     return v;
 }
 
-/* Values that depend only on constants and that other nodes read become placeholders. */
+/* Sets *out to the graph in which values that depend only on constants, and that other nodes read,
+   are replaced by placeholders. */
 static bool without_constants(World *w, Arena *a, const Graph *g, const Constants *c, Graph *out) {
     const uint32_t room = c->past - c->least;
     Value *from = ARENA_NEW(a, Value, room), *to = ARENA_NEW(a, Value, room);
@@ -84,12 +85,13 @@ static double step_price(Cost *c, const Plan *p, PlanStep *s, const bool weight[
     return choose_step(c->chooser, c->w->scratch, s, known);
 }
 
-typedef struct PriceSink { /* receives the prices, one by one; each may be NULL */
+typedef struct PriceSink { /* receives the prices one by one; `each` may be NULL */
     CostEach *each;
     void *user;
 } PriceSink;
 
-/* nin: the inputs that the graph had; those after them stand for constants. */
+/* Returns the price of a plan. The first `nin` inputs of the graph are its own; the others stand
+   for constants. */
 static double plan_price(Cost *c, const Graph *g, int nin, const bool constant[], Plan *p,
                          PriceSink sink) {
     bool *weight = ARENA_NEW(c->w->scratch, bool, g->nin);
@@ -111,7 +113,8 @@ static int count_nodes(World *w, const Constants *c) {
     return n;
 }
 
-/* The inputs whose layout is free; n: including those that stand for constants. */
+/* Returns, by input, whether its layout is free. The first g->nin of the n inputs are the graph's
+   own; the others stand for constants. */
 static const bool *loose_inputs(Arena *a, const Graph *g, const CostPart *part, int n) {
     if (!part || !part->loose) return NULL;
     bool *loose = ARENA_NEW(a, bool, n);
@@ -158,9 +161,9 @@ typedef struct Whole {
     Runner *runner;
     const void **in;
     void **out;
-    const void *const *given; /* NULL: inputs are random */
-    double predicted;         /* the sum of its steps' prices */
-    char key[33];
+    const void *const *given; /* contents of the inputs; NULL: random */
+    double predicted;         /* sum of the prices of its steps */
+    char key[33];             /* digest of the plan's steps and algorithms */
 } Whole;
 
 static void *random_buffer(Arena *a, const View *v, uint64_t seed) {
@@ -170,7 +173,7 @@ static void *random_buffer(Arena *a, const View *v, uint64_t seed) {
     return data;
 }
 
-/* The same plan as run-model makes, so that what is timed is what will run. */
+/* Builds the same plan as run-model, so that what is timed is what will run. */
 static bool whole_build(const Cost *c, Whole *x, const WholeGraph *g, Error *e) {
     Text t = text_new(x->arena);
     x->plan = plan_build_for(&c->open, g->w, x->arena, g->graph, g->sizes, NULL, e);
@@ -197,8 +200,9 @@ static bool whole_start(Cost *c, Whole *x, Error *e) {
     return x->runner != NULL;
 }
 
-/* Runners are made in the order of the graphs or in reverse: the position of a runner's memory
-   relative to that of the others can change its time by 10 %. */
+/* Times all plans in one process, interleaved. Runners are made in the order of the graphs or in
+   reverse: the position of a runner's memory relative to that of the others can change its time by
+   10 %. */
 static bool whole_pass(Cost *c, int n, Whole *x, bool backwards, double seconds[], Error *e) {
     Runner **runner = ARENA_NEW(x[0].arena, Runner *, n);
     const void *const **in = ARENA_NEW(x[0].arena, const void *const *, n);
@@ -228,7 +232,7 @@ static bool whole_measure(Cost *c, int n, Whole *x, double seconds[], Error *e) 
     return true;
 }
 
-/* The key of graph k's time among the others. */
+/* Returns the key of the time of graph k when all n graphs were timed together. */
 static const char *whole_key(const Whole *x, int n, int k) {
     Text t = text_new(x[0].arena);
     for (int j = 0; j < n; j++) text_add(&t, "%s ", x[j].key);
@@ -254,7 +258,7 @@ static bool whole_known(const Cost *c, int n, const Whole *x, double seconds[]) 
     return all;
 }
 
-/* Stores the times; correct: instead of those in the file, which are wrong. */
+/* Stores the times. `correct`: they replace the times in the file, which are wrong. */
 static bool whole_keep(const Cost *c, int n, const Whole *x, const double seconds[], bool correct,
                        Error *e) {
     const char *device = chooser_identity(c->chooser);
@@ -266,9 +270,9 @@ static bool whole_keep(const Cost *c, int n, const Whole *x, const double second
     return true;
 }
 
-/* Stored prices are doubted if they predict the first graph wrongly. Since steps are timed with
-   their weights in the cache, a difference may have that cause alone: the same prediction is
-   doubted only once. */
+/* Returns whether the stored prices must be doubted because they predict the first graph wrongly.
+   Since steps are timed with their weights in the cache, that alone may explain a difference: the
+   same prediction is doubted only once. */
 static bool doubtful(const Cost *c, const Whole *x, int n, double seconds) {
     const double predicted = x[0].predicted;
     double before;

@@ -1,5 +1,5 @@
-/* cost_model.c -- the operations and the traffic of each node by itself: views are free, and so is
-   what depends on constants alone. */
+/* cost_model.c -- sums the operations and the memory traffic of each node by itself. Views are
+   free, and so is what depends on constants alone. */
 #include "search/cost_model.h"
 #include "graphs/constants.h"
 #include "graphs/plan/choose.h"
@@ -22,7 +22,7 @@ static StepKind node_kind(World *w, const Node *n, double flops) {
     return flops > 0 ? S_CONV : S_COPY;
 }
 
-/* What it reads and writes. */
+/* Returns the bytes that a node reads and writes. */
 static double node_bytes(World *w, const Node *n, Sizes sizes) {
     double bytes = 0;
     for (int k = 0; k < n->nin; k++)

@@ -1,9 +1,9 @@
-/* cut.c -- which nodes of two models are cut, and the graphs that remain. */
+/* cut.c -- decides which nodes of two models are cut, and builds the graphs that remain. */
 #include "search/cut.h"
 #include <stdio.h>
 #include <string.h>
 
-/* The value of this name in the other model; 0: none. */
+/* Returns the value of this name in the model of side `s`; 0: there is none. */
 static Value find_name(const Side *s, World *w, const char *name) {
     for (Value v = node_count(w); name && v > 0; v--) {
         const char *other = model_value_name(s->model, v);
@@ -12,7 +12,7 @@ static Value find_name(const Side *s, World *w, const char *name) {
     return 0;
 }
 
-/* Its results become inputs, its inputs outputs. */
+/* Cuts a node on one side: its results become inputs, its inputs outputs. */
 static void cut_side(Cut *c, Side *s, const Node *n) {
     char name[48];
     for (int k = 0; k < n->nin; k++)
@@ -32,8 +32,8 @@ static bool is_cut(const Side *s, Value v) {
     return false;
 }
 
-/* Cuts a node of one side and the node of that name on the other. False: it has no counterpart, or
-   is already cut. */
+/* Cuts a node of one side and the node of that name on the other side. Returns false if it has no
+   counterpart or is already cut. */
 static bool cut_node(Cut *c, int side, NodeId id) {
     Side *here = &c->side[side], *there = &c->side[1 - side];
     const char *name = model_value_name(here->model, id);
@@ -60,7 +60,7 @@ bool cut_remaining(Cut *c, int side, Graph *out, ValueMap *map, Error *e) {
                             e);
 }
 
-/* Whether the built-in runtime can compute with this type and rank, so that values can be
+/* Returns whether the built-in runtime can compute with values of this type, so that they can be
    compared. */
 static bool comparable(World *w, Value v) {
     const Type *t = value_type(w, v);
@@ -112,7 +112,7 @@ static int input_index(const Graph *g, Value v) {
     return -1;
 }
 
-/* Inputs that neither side reads. */
+/* Removes inputs that neither side reads. */
 static void drop_unread(Cut *c, Graph g[2]) {
     int n = 0;
     Value *in[2] = {ARENA_NEW(c->arena, Value, g[0].nin), ARENA_NEW(c->arena, Value, g[1].nin)};

@@ -1,8 +1,10 @@
-/* derive.c -- rounds of applications. In one pass over the live nodes, ascending and thus
-   topological, a root of a match is replaced by its rule's right side over the replaced inputs, and
-   any other node is rebuilt where an input changed. That needs every input of a match before its
-   first root; a match for which that does not hold (merging rules whose second operand is computed
-   later) gets a round of its own, over the old values. */
+/* derive.c -- applies rules in rounds. A round is one pass over the live nodes in ascending, and
+   thus topological, order. At the root of a match, the node is replaced by the rule's right side
+   over the replaced inputs; any other node is rebuilt if one of its inputs changed.
+
+   This requires that every input of a match precedes its first root. A match for which that does
+   not hold, such as that of a merging rule whose second operand is computed later, gets a round of
+   its own, in which the right side is built over the old values. */
 #include "search/derive.h"
 #include "graphs/infinities.h"
 #include "rules/match_apply.h"
@@ -41,7 +43,7 @@ static void made_set(Derivation *d, Value v, uint32_t made) {
 
 static uint32_t made_get(const Derivation *d, Value v) { return v < d->nmade ? d->made[v] : 0; }
 
-/* `now` replaces `before` and inherits the rule that made it. */
+/* Records that `now` replaces `before` and inherits the rule that made it. */
 static void inherit_tag(Derivation *d, Value before, Value now) {
     made_set(d, now, made_get(d, before));
     if (d->bare || now <= before) return;
@@ -75,9 +77,9 @@ typedef struct Round {
     Derivation *d;
     int n;
     const Match *match;
-    const Match **at; /* by node - least: the match whose first root it makes */
+    const Match **at; /* by node - least: the match whose first root this node is */
     NodeId least;
-    ValueMap map; /* from the values of the graph before the round */
+    ValueMap map; /* from the values of the graph before the round to the new ones */
     LogRound *log;
     Numbering numbering;
     bool strict;
@@ -139,7 +141,7 @@ bool value_among(Value v, int n, const Value list[]) {
     return false;
 }
 
-/* It depends on constants alone, as far as *left nodes show. */
+/* Whether the value depends on constants alone; at most *left nodes are visited to decide this. */
 static bool is_computed(const World *w, Value v, int *left) {
     if (--*left < 0) return false;
     if (constant_get(w, v, NULL, NULL)) return true;
@@ -149,7 +151,7 @@ static bool is_computed(const World *w, Value v, int *left) {
     return good;
 }
 
-enum { LOOKED_AT = 200 }; /* nodes, to know whether a value depends on constants alone */
+enum { LOOKED_AT = 200 }; /* nodes visited to decide whether a value is_computed */
 
 static void note_shared(Derivation *d, Value v) {
     int left = LOOKED_AT;
@@ -158,8 +160,8 @@ static void note_shared(Derivation *d, Value v) {
     d->shared[d->nshared++] = (Shared){d->nstep, v};
 }
 
-/* A new value and the nodes between it and the match's inputs, unless the model has them, were made
-   by the application that is being recorded, or by one before it. */
+/* Tags a new value, and the nodes between it and the match's inputs, as made by the application
+   that is being recorded, unless they belong to the model or an earlier application made them. */
 static void tag_new(Derivation *d, Value v, const Match *m) {
     if (d->bare || !v || v <= d->model_nodes || value_among(v, m->instance->ninput, m->input))
         return;
@@ -181,7 +183,7 @@ static void keep_step(Derivation *d, const Match *m, const Value to[]) {
                       arena_copy(d->arena, to, sizeof *to * (size_t)m->instance->to.nout)};
 }
 
-/* What reports, tags and the proof log need to know about an application. */
+/* Records what reports, tags and the proof log need to know about an application. */
 static void keep_record(Round *r, const Match *m, const Value to[]) {
     int rule = library_index(r->d->library, m->instance->rule);
     log_match(r, m);
@@ -191,7 +193,7 @@ static void keep_record(Round *r, const Match *m, const Value to[]) {
     r->d->classes |= m->instance->classes | (m->rounds ? CLASS_ROUNDS : 0);
 }
 
-/* Whether an attribute is no number as long as sizes are open. */
+/* Whether an attribute of the node depends on open sizes, and so is not a number. */
 static bool has_open_attribute(const World *w, const Node *n) {
     Attr attr[ATTRS_MAX];
     int64_t number;
@@ -203,8 +205,9 @@ static bool has_open_attribute(const World *w, const Node *n) {
     return open;
 }
 
-/* Whether a file can hold what was made: an operator that occurs in rules only (OP_ON_CONSTANTS)
-   must be computed in advance, and where ONNX wants a number, no open size will do. */
+/* Whether a file can hold what an application made: an operator that occurs only in rules
+   (OP_ON_CONSTANTS) must be computed in advance, and where ONNX requires a number, an open size
+   will not do. */
 static bool can_be_written(const Derivation *d, Value v, const Match *m, const char **why) {
     World *w = d->w;
     int left = LOOKED_AT;
@@ -222,7 +225,8 @@ static bool can_be_written(const Derivation *d, Value v, const Match *m, const c
     return good;
 }
 
-/* What the rule reads beyond the left side is multiplied by 0: it must not be infinite. */
+/* Whether the application is safe with respect to infinities. What the right side reads in addition
+   to the left side is multiplied by 0, so it must not be infinite. */
 static bool may_spread(World *w, const Match *m, const Value in[], Error *why) {
     const Instance *i = m->instance;
     for (int k = 0; i->rule->classes & CLASS_SPREADS && k < i->ninput; k++)
@@ -232,7 +236,8 @@ static bool may_spread(World *w, const Match *m, const Value in[], Error *why) {
     return true;
 }
 
-/* The right side over the replaced inputs. False with an error only where strict. */
+/* Applies one match: builds the right side over the replaced inputs. Returns false, with the error
+   set, only in a strict round if the match cannot be applied. */
 static bool apply_match(Round *r, const Match *m) {
     Derivation *d = r->d;
     World *w = d->w;
@@ -277,7 +282,8 @@ static bool rebuild_node(Round *r, NodeId id) {
     return true;
 }
 
-/* Scratch memory is released after each node. */
+/* Applies the match at this node, if there is one, then rebuilds the node. Scratch memory is
+   released after each node. */
 static bool derive_node(Round *r, NodeId id) {
     const Match *m = r->at[id - r->least];
     ArenaMark mark = arena_mark(r->d->w->scratch);
@@ -312,7 +318,7 @@ static uint8_t *live_marks(const Round *r, NodeList live, uint32_t n) {
     return mark;
 }
 
-/* All roots are live, and no match before has one of them. */
+/* Whether all roots of the match are live and belong to no earlier match. */
 static bool roots_free(Round *r, const Match *m, const uint8_t mark[], uint32_t n) {
     for (int j = 0; j < m->instance->from.nout; j++) {
         const NodeId id = value_node(r->d->w, m->root[j]);
@@ -321,8 +327,8 @@ static bool roots_free(Round *r, const Match *m, const uint8_t mark[], uint32_t 
     return true;
 }
 
-/* Whether a match of one result stands where another does whose conditions do not hold: with the
-   operands of a sum the other way round they may. */
+/* Whether the match may take the place of another match with one result whose conditions do not
+   hold. With the operands of a sum swapped, the same rule may match with conditions that do. */
 static bool may_replace(Round *r, const Match *m, uint32_t n) {
     World *w = r->d->w;
     const NodeId id = first_root(w, m);
@@ -333,8 +339,9 @@ static bool may_replace(Round *r, const Match *m, uint32_t n) {
            !match_holds(w, w->scratch, r->d->facts, taken);
 }
 
-/* Matches by their first roots. A match is left out if it shares a root with another whose
-   conditions hold, if one of its roots is not live, or if it is not ordered and not alone. */
+/* Sorts the matches by their first roots. A match is left out if it shares a root with another
+   match whose conditions hold, if one of its roots is not live, or if it is not ordered and not
+   alone. */
 static bool assign_matches(Round *r, NodeList live) {
     World *w = r->d->w;
     r->least = live.n ? live.v[0] : 1;

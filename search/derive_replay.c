@@ -1,6 +1,6 @@
-/* derive_replay.c -- follows a proof log: each step names a rule, its block lengths and the values
-   of its roots and inputs, by their numbers in the graph before the round. There the rule must
-   match, and its conditions must hold. */
+/* derive_replay.c -- follows a proof log. Each step of the log names a rule, the lengths of its
+   axis blocks, and the values of its roots and inputs, by their numbers in the graph before the
+   round. The rule must match there, and its conditions must hold. */
 #include "search/derive.h"
 #include <string.h>
 

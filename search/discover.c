@@ -1,6 +1,6 @@
-/* discover.c -- the programs discover-rules and verify-rules are run on the model as it is read,
-   its questions ordered by the target's profile where there is one. Proofs are made a few at a
-   time, so that little is lost when the time is over; all that was proved until then is kept. */
+/* discover.c -- runs the programs discover-rules and verify-rules on the model as it was read, with
+   its questions ordered by the target's profile if there is one. Rules are proved a few at a time,
+   so that little work is lost when the time is over; all that was proved by then is kept. */
 #include "search/discover.h"
 #include "rules/installed.h"
 #include "search/child.h"
@@ -14,14 +14,14 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#define ASKING 0.7 /* of the time */
-enum { JOBS_MOST = 16, PROOFS = 4 /* at a time, of each process */ };
+#define ASKING 0.7 /* share of the time spent on questions */
+enum { JOBS_MOST = 16, PROOFS = 4 /* rules that verify-rules is given at a time */ };
 
 typedef struct Discovering {
     Run *r;
     RunFolder *folder;
-    const char *model, *jobs; /* the model's file; a number as text */
-    double start, until;      /* run_seconds */
+    const char *model, *jobs; /* path of the model's file; the number of processes, as text */
+    double start, until;      /* in run_seconds */
     RuleSet proved;
 } Discovering;
 
@@ -53,7 +53,8 @@ static bool write_original(Discovering *d) {
     return model_write(r->source.model, &same, d->model, r->error);
 }
 
-/* The file of the target's profile; NULL: it provides none, or the error is set. */
+/* Writes the target's profile to a file and returns its path; NULL: the target provides none, or
+   the error is set. */
 static const char *write_profile(Discovering *d) {
     Run *r = d->r;
     const char *path = file_in(d, "profile");
@@ -62,7 +63,7 @@ static const char *write_profile(Discovering *d) {
     return file_write(path, r->profile, strlen(r->profile), r->error) ? path : NULL;
 }
 
-/* Writes candidates; *path NULL: there are none. */
+/* Asks the questions. *path receives the file of candidate rules; NULL: there are none. */
 static bool ask(Discovering *d, const char *program, const char **path) {
     Run *r = d->r;
     RunDiscovered *s = &r->stats.discovered;
@@ -96,7 +97,7 @@ static bool ask(Discovering *d, const char *program, const char **path) {
 
 /* ---- proving */
 
-/* The rules from..to-1, and those of them that are proved. */
+/* Tries to prove the rules from..to-1, and adds those that are proved to d->proved. */
 static bool prove_some(Discovering *d, const char *program, const RuleSet *all, int from, int to) {
     Run *r = d->r;
     Text t = text_new(r->arena);
@@ -118,7 +119,8 @@ static bool prove_some(Discovering *d, const char *program, const RuleSet *all, 
     for (int k = 0; k < verdicts.n; k++) {
         Rule x = verdicts.v[k];
         if (x.verdict != VERDICT_PROVED || rules_find(&d->proved, x.id)) continue;
-        x.name = arena_format(r->arena, "found-%s", x.id); /* depends on what it says alone */
+        /* The name depends on nothing but what the rule says. */
+        x.name = arena_format(r->arena, "found-%s", x.id);
         rules_add(&d->proved, r->arena, &x);
     }
     return true;
@@ -139,7 +141,8 @@ static bool prove(Discovering *d, const char *program, const char *path) {
 
 /* ---- keeping */
 
-/* The file with what it held, byte for byte, and after it those rules that it lacks. */
+/* Writes the file with its old contents, byte for byte, followed by the proved rules that it
+   lacks. */
 static bool add_to_file(Discovering *d, const char *path) {
     Run *r = d->r;
     RunDiscovered *s = &r->stats.discovered;
@@ -162,7 +165,8 @@ static bool add_to_file(Discovering *d, const char *path) {
     return !s->fresh || file_write(path, t.data, t.size, r->error);
 }
 
-/* Where several runs add to the file, each waits until the one before has finished. */
+/* Adds the proved rules to the file under a lock: if several runs add rules, each waits until the
+   one before has finished. */
 static bool keep(Discovering *d, const char *path) {
     Run *r = d->r;
     if (!r->o->rules_out && !folders_make(path, r->error)) return false;

@@ -1,16 +1,18 @@
-/* effect.c -- which applications of a derivation the graph that it ends with still shows. From each
-   value that is not one of the model's, or computed like it, the way leads back through the
-   application that made it and the nodes that this matched. An application that made nothing took
-   something away: it counts unless what it replaced originates from a value that is computed, in
-   the end, as it was. Reshaping a value does not make another of it. */
+/* effect.c -- finds the applications that the final graph of a derivation still shows. From each
+   value that the model's own operators do not compute, the search goes back to the application that
+   made it and on to the nodes that this application matched.
+
+   An application that made nothing took something away. It is shown unless what it replaced
+   originates from a value that, in the end, is computed as it was. A reshaped value counts as the
+   same value. */
 #include "search/effect.h"
 
 typedef struct Effect {
     const Derivation *d;
-    bool *plain; /* by value: the model's own operators compute it */
-    bool *shown; /* by application */
+    bool *plain;                      /* by value: the model's own operators compute it */
+    bool *shown; /* by application */ /* whether the final graph shows it */
     int nwaiting;
-    int *waiting; /* applications that are shown, whose matches have not been looked at */
+    int *waiting; /* shown applications whose matches were not looked at yet */
 } Effect;
 
 static Value unshaped(const World *w, Value v) {
@@ -18,7 +20,8 @@ static Value unshaped(const World *w, Value v) {
     return v;
 }
 
-/* The same operator computes both, on the same inputs, as far as they are the same now. */
+/* Whether the same operator computes both values, on inputs that correspond in the current
+   graph. */
 static bool stayed(const Derivation *d, Value v, Value now) {
     const World *w = d->w;
     const Value was = unshaped(w, v), is = unshaped(w, now);
@@ -29,12 +32,12 @@ static bool stayed(const Derivation *d, Value v, Value now) {
     return same;
 }
 
-/* The value and what it reshapes, down to `end`, which is left out. */
+/* Marks the value as plain, and all values of which it is a reshape, down to but without `end`. */
 static void mark_plain(Effect *x, Value v, Value end) {
     for (; v != end; v = node_get(x->d->w, value_node(x->d->w, v)).in[0]) x->plain[v] = true;
 }
 
-/* An input of a node that stayed: what reshapes it may be new. */
+/* Marks the reshapes before an input of a node that stayed, since they may be new. */
 static void mark_input(Effect *x, Value v, Value now) {
     if (v && v != now) mark_plain(x, now, unshaped(x->d->w, now));
 }
@@ -69,7 +72,7 @@ static void show_nodes(Effect *x, NodeList nodes) {
             show_value(x, nodes.v[k] + (Value)port);
 }
 
-/* It made no value, and what it replaced is not as it was. */
+/* Whether the application made no value, and what it replaced is not computed as it was. */
 static bool takes_away(const Effect *x, int step) {
     const Application *a = &x->d->step[step];
     bool made = false, gone = false;

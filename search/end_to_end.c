@@ -1,7 +1,7 @@
-/* end_to_end.c -- both files are read with their inputs known, planned and run. Conditions, numbers
-   of iterations and data-dependent sizes are then numbers, the same on both sides as long as the
-   models agree; if they do not, the outputs show it. Everything made is freed, even if memory runs
-   out in between. */
+/* end_to_end.c -- runs both files from beginning to end. They are read with known inputs, planned
+   and run, so conditions, numbers of iterations and data-dependent sizes are numbers. They are the
+   same on both sides as long as the models agree; if the models do not, the outputs show it. All
+   memory is freed, even if memory runs out in between. */
 #include "search/end_to_end.h"
 #include "graphs/oracle.h"
 #include "graphs/plan/stage.h"
@@ -11,7 +11,7 @@
 typedef struct Half {
     const EndToEndOptions *o;
     int sample;
-    int disturbed; /* > 0: roundings are disturbed, differently for each number */
+    int disturbed; /* if > 0, roundings are disturbed, differently for each number */
     World *w;
     Model *model;
     Runner *runner;
@@ -63,7 +63,8 @@ static bool run_half(Half *h, const char *path) {
     return h->runner && runner_run(h->runner, in, h->out, &e);
 }
 
-/* The elements of output k; false: the two files do not give it the same type. */
+/* Sets *t and *n to the type and the number of elements of output k. Returns false if the two files
+   do not give it the same type. */
 static bool same_output(const Half *a, const Half *b, int k, const Type **t, int64_t *n) {
     const Type *u = value_type(b->w, model_graph(b->model)->out[k]);
     int64_t dim[RANK_MAX], other;
@@ -72,7 +73,8 @@ static bool same_output(const Half *a, const Half *b, int k, const Type **t, int
            oracle_dims(b->w, u, (Sizes){0}, dim, &other) && *n == other;
 }
 
-/* moved (may be NULL): by output, how far rounding errors move each element. */
+/* Compares the outputs. `moved` (may be NULL) holds, by output, how far rounding errors move each
+   element. */
 static void compare_outputs(const Half h[2], double *const moved[], Difference *d) {
     const Type *t;
     int64_t n;
@@ -92,7 +94,8 @@ static void close_half(Half *h) {
     world_free(h->w);
 }
 
-/* False: one is missing, or has another size. */
+/* Adds, for each element, how far it differs from the original's run. Returns false if an output is
+   missing or has another size. */
 static bool add_differences(const Half *original, const Half *x, double *const moved[]) {
     const Type *t;
     int64_t n;
@@ -103,8 +106,9 @@ static bool add_differences(const Half *original, const Half *x, double *const m
     return true;
 }
 
-/* Runs the original again with disturbed roundings. False: it then takes another branch or has
-   another size, so this data decides nothing. */
+/* Runs the original again with disturbed roundings and adds how far its outputs move. Returns false
+   if it then takes another branch or an output has another size, since this data decides
+   nothing. */
 static bool add_moves(const Half *original, int disturbance, double *const moved[]) {
     Half x = {.o = original->o, .sample = original->sample, .disturbed = disturbance};
     x.w = graph_world_new(arena_escape(original->w->arena), 0);
@@ -121,8 +125,8 @@ static bool judge_by_moves(const Half h[2], Difference *d) {
     int64_t n;
     for (int k = 0; k < nout; k++)
         moved[k] = ARENA_NEW(a, double, same_output(&h[0], &h[0], k, &t, &n) ? n : 0);
-    /* Where two elements tie, a rounding decides between them as a coin does: what is unexplained
-       gets more of them. */
+    /* Where two elements tie, a rounding decides between them like the toss of a coin, so a
+       difference that is still unexplained is given more disturbed runs. */
     for (int k = 1; k <= 8 * DISTURBANCES; k++) {
         if (!add_moves(&h[0], k, moved)) return false;
         if (k % DISTURBANCES) continue;

@@ -1,26 +1,28 @@
-/* extract.c -- starts from two choices: the nodes that no rule made, and elsewhere the cheapest
-   trees (bottom-up, until nothing changes); and the cheapest trees everywhere. Each is improved by
-   moves: a node is chosen for the classes of all its results at once (the results of a split belong
-   together), and the move is kept if the graph, with shared parts counted once, becomes cheaper.
-   The cost of a cyclic choice is infinite. */
+/* extract.c -- chooses a graph by local search. It starts from two choices: the nodes that no rule
+   made, with the cheapest trees elsewhere (computed bottom-up, until nothing changes); and the
+   cheapest trees everywhere. Each choice is improved by moves. A move chooses a node for the
+   classes of all its results at once, since the results of a split belong together, and is kept if
+   the graph, with shared parts counted once, becomes cheaper. The cost of a cyclic choice is
+   infinite. */
 #include "search/extract.h"
 #include <math.h>
 #include <string.h>
 
-enum { MOVES = 40000 };
-typedef struct Selection { /* of a node for each class */
+enum { MOVES = 40000 };    /* at most, for each of the two starts */
+typedef struct Selection { /* a node chosen for each class */
     const Extract *x;
     Arena *arena;
     NodeList nodes;
     Value room;
-    double *price;            /* by node */
-    bool *constant;           /* by class: it depends only on constants */
-    double *tree;             /* by class: of the cheapest tree */
-    NodeId *cheap;            /* by class: its root */
-    NodeId *choice;           /* by class */
-    Value *built;             /* by node: its first result in the chosen graph */
-    uint8_t *state, *reached; /* by node, while a graph is traversed: 1 entered, 2 done; the same
-                                 for the current best choice */
+    double *price;  /* by node: its price */
+    bool *constant; /* by class: it depends on constants alone */
+    double *tree;   /* by class: price of the cheapest tree */
+    NodeId *cheap;  /* by class: root of that tree */
+    NodeId *choice; /* by class: the chosen node */
+    Value *built;   /* by node: its first result in the chosen graph */
+    /* By node, while a graph is traversed: 1 entered, 2 done; `reached` is the same for the best
+       choice so far. */
+    uint8_t *state, *reached;
 } Selection;
 
 static Value value_class(const Selection *c, Value v) { return egraph_find(c->x->g, v); }
@@ -100,14 +102,14 @@ static void choose_cheap(Selection *c) { memcpy(c->choice, c->cheap, sizeof *c->
 
 static void choose_given(Selection *c) {
     choose_cheap(c);
-    for (int k = c->nodes.n - 1; k >= 0; k--) { /* the first of a class comes last */
+    for (int k = c->nodes.n - 1; k >= 0; k--) { /* so that the first node of a class is chosen */
         Node n = node_get(c->x->w, c->nodes.v[k]);
         for (int j = 0; j < n.nout && egraph_given(c->x->g, n.out); j++)
             c->choice[value_class(c, n.out + (Value)j)] = n.out;
     }
 }
 
-/* Whether a class that the outputs need has another choice. */
+/* Whether the node would change the choice for a class that the outputs need. */
 static bool matters(const Selection *c, const Node *n) {
     for (int j = 0; j < n->nout; j++) {
         Value v = value_class(c, n->out + (Value)j);
@@ -173,7 +175,8 @@ static void open_selection(Selection *c) {
     find_trees(c);
 }
 
-/* The chosen graph in the World; the choice is acyclic. */
+/* Builds the chosen graph, which must be acyclic, in the World. Returns the value of v's class in
+   it. */
 static Value build_chosen(Selection *c, Value v) {
     NodeId id = c->choice[value_class(c, v)];
     Node n = node_get(c->x->w, id);

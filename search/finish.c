@@ -1,8 +1,9 @@
-/* finish.c -- from the graph that rules made to the graph that is written. Values that depend only
-   on constants are computed now, once; one whose elements are all equal becomes a `fill`, so that
-   it does not make the file larger. Of a broadcast, only the value that it repeats is computed.
-   Constants that were computed before the search, only for rules to see, become again what the file
-   has: so a node that no rule rewrote is exactly the node that was read, and is copied. */
+/* finish.c -- turns the graph that rules made into the graph that is written. Values that depend
+   only on constants are computed now, once. If all elements of such a value are equal, it becomes a
+   `fill`, which does not make the file larger. Of a broadcast, only the value that it repeats is
+   computed. Constants that were computed before the search, only so that rules could see them,
+   become again what the file has; so a node that no rule rewrote is exactly the node that was read,
+   and is copied. */
 #include "graphs/constants.h"
 #include "search/finish.h"
 #include "graphs/fold.h"
@@ -15,25 +16,28 @@ typedef struct Finish {
     const FinishLimits *limits;
     World *w;
     Derivation *d;
-    Constants constants; /* of the derivation's graph */
-    bool *needed;        /* by value - least of the constants: a node that is kept reads it */
-    bool *unpacked; /* likewise: made of bytes that a node makes floats of; found if that matters */
+    Constants constants; /* the constants of the derivation's graph */
+    bool *needed;        /* by value - constants.least: a node that is kept reads it */
+    /* Likewise: computed from bytes that a node turns into floats. Determined only if
+       limits->unpacked > 0. */
+    bool *unpacked;
     int n;
-    Value *from, *to;
+    Value *from, *to; /* values that are replaced, and what replaces them */
 } Finish;
 
 static void mark_needed(Finish *f, Value v) {
     if (constants_hold(&f->constants, v)) f->needed[v - f->constants.least] = true;
 }
 
-/* In bytes; < 0: its size is not a number. */
+/* Returns the size of a constant in bytes; < 0: it is not a number. */
 static double constant_bytes(World *w, Value v) {
     int64_t n;
     const Type *t = value_type(w, v);
     return poly_constant(w, type_count(w, t), &n) ? (double)n * dtype_bits(t->dtype) / 8 : -1;
 }
 
-/* It is not computed beforehand. What no file can express must be, whatever its size. */
+/* Whether the constant is too large to be computed in advance. An operator that no file can express
+   must be computed, whatever the size. */
 static bool too_large(World *w, const FinishLimits *limits, Value v) {
     return limits->constant >= 0 && constant_bytes(w, v) > (double)limits->constant &&
            !(node_get(w, value_node(w, v)).op->flags & OP_ON_CONSTANTS);
@@ -43,8 +47,8 @@ static bool stays_unpacked(const Finish *f, Value v) {
     return f->unpacked[v - f->constants.least] && constant_bytes(f->w, v) > f->limits->unpacked;
 }
 
-/* What is computed for a constant that is needed: for a broadcast, its input; for floats made of
-   bytes, the bytes; nothing if no rule made it. */
+/* Decides what is computed for a constant that is needed: for a broadcast, its input; for floats
+   made from bytes, the bytes; nothing if no rule made it. */
 static void want_value(Finish *f, const Node *n, Value v) {
     if (constant_get(f->w, v, NULL, NULL) || n->op == &op_fill) return;
     if (n->op == &op_broadcast) mark_needed(f, n->in[0]);
@@ -65,7 +69,8 @@ static void find_unpacked(Finish *f) {
     }
 }
 
-/* From the outputs down, so that the needs of a node are known before its inputs are visited. */
+/* Finds what is computed. Nodes are visited from the outputs down, so that a node's needs are known
+   before its inputs are visited. */
 static void find_wanted(Finish *f) {
     const Constants *c = &f->constants;
     if (f->limits->unpacked > 0) find_unpacked(f);
@@ -78,7 +83,8 @@ static void find_wanted(Finish *f) {
     }
 }
 
-/* The fill that equals a constant whose elements are all equal; 0: they are not, or are few. */
+/* Returns the fill that equals a float32 constant whose elements are all equal; 0: they are not,
+   there are few of them, or the type is another one. */
 static Value as_fill(World *w, Value v) {
     enum { FEW = 64 };
     Type t;
@@ -106,8 +112,8 @@ static bool replace_values(Finish *f, Error *e) {
     return true;
 }
 
-/* Rules that double something, applied wherever they match, soon make constants too large for any
-   memory. */
+/* Whether what is to be computed fits the limit. Rules that double something, applied wherever they
+   match, soon make constants too large for any memory. */
 static bool computable(Finish *f, const Graph *part, Error *e) {
     const NodeList live = graph_live(f->w, f->w->scratch, part);
     double sum = 0;
@@ -136,8 +142,9 @@ static bool is_finite(World *w, Value v) {
     return true;
 }
 
-/* What is computed from finite constants must be finite: the product of two scalars may be too
-   large for a float, whereas the original multiplies by one after the other. */
+/* Whether all computed constants are finite, unless they depend on infinite ones. The product of
+   two scalars may be too large for a float, whereas the original multiplies by one after the
+   other. */
 static bool nothing_overflows(Finish *f, const Graph *part, const Graph *folded, Error *e) {
     const NodeList live = graph_live(f->w, f->w->scratch, part);
     bool finite = true;
@@ -168,12 +175,13 @@ static bool compute_wanted(Finish *f, Error *e) {
     return replace_values(f, e);
 }
 
-/* Constants that replaced a computed value of the file. */
+/* Restores the values of the file that were computed before the search. */
 static bool restore_constants(Finish *f, Error *e) {
     World *w = f->w;
     Arena *a = w->scratch;
     NodeList live = graph_live(w, a, &f->d->graph), old = graph_live(w, a, &f->source->original);
-    bool *open = ARENA_NEW(a, bool, node_count(w) + 1); /* a live constant, not yet replaced */
+    /* By value: a live constant that is not yet replaced. */
+    bool *open = ARENA_NEW(a, bool, node_count(w) + 1);
     for (int k = 0; k < live.n; k++) open[live.v[k]] = constant_get(w, live.v[k], NULL, NULL);
     f->from = ARENA_NEW(a, Value, live.n);
     f->to = ARENA_NEW(a, Value, live.n);
@@ -200,7 +208,7 @@ int64_t graph_constant_bytes(World *w, const Graph *g) {
     return sum;
 }
 
-/* Adds what is written for a constant that some node reads, and marks what is written in its
+/* Adds the bytes written for a constant that some node reads, or marks what is written in its
    place. */
 static void add_written(World *w, const Constants *c, Value v, const FinishLimits *limits,
                         bool needed[], double *sum) {
@@ -263,7 +271,8 @@ FinishLimits run_finish_limits(const Run *r) {
     return (FinishLimits){.file = r->in, .constant = r->o->fold_limit, .all = (double)LARGE + file};
 }
 
-/* By constants, and by nodes beyond the original's, for their names and attributes. */
+/* Returns the bytes by which the file grows: by constants, and by additional nodes with their names
+   and attributes. */
 static double bytes_added(const Run *r, const Derivation *d, const FinishLimits *limits) {
     const double node_bytes = 200;
     const ArenaMark mark = arena_mark(d->w->scratch);
@@ -275,8 +284,9 @@ static double bytes_added(const Run *r, const Derivation *d, const FinishLimits 
            node_bytes * fmax(nodes, 0);
 }
 
-/* What the target computes as it loads the file takes memory there: of rules that enlarge weights,
-   applied to what others enlarged, many times the file's size. */
+/* Whether the target has room for the constants that it computes as it loads the file. Rules that
+   enlarge weights, applied to weights that others enlarged, can make them many times as large as
+   the file. */
 static bool target_can_hold(const Run *r, const Derivation *d, const FinishLimits *limits,
                             Error *e) {
     const double bytes = graph_finished_bytes(d->w, &d->graph, NULL, limits);
@@ -287,9 +297,9 @@ static bool target_can_hold(const Run *r, const Derivation *d, const FinishLimit
                      bytes, limits->all);
 }
 
-/* Where constants computed now would make the file grow too much (the weights of Winograd's
-   convolutions do), a target that times files computes the larger ones itself: runtimes do when
-   they load the model, and one that does it in each run is timed so. */
+/* If constants computed now would make the file grow too much, as the weights of Winograd's
+   convolutions do, a measuring command is left to compute the larger ones. Most runtimes do so when
+   they load the model; one that computes them in each run is timed doing that. */
 bool run_finish(const Run *r, Derivation *d, Error *e) {
     enum { LEFT_TO_TARGET = 4096 }; /* bytes */
     FinishLimits limits = run_finish_limits(r);

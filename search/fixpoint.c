@@ -5,15 +5,16 @@
 #include "search/outline.h"
 #include <string.h>
 
-/* Limits, so that rules that never reach a fixpoint end within seconds. WORK is the sum of the
-   World's nodes over all applications, since each takes time and memory in proportion to them. */
+/* Limits that make rules without a fixpoint end within seconds. WORK limits the sum of the World's
+   nodes over all applications, since each application takes time and memory in proportion to
+   them. */
 enum { PASSES = 64, GROWING_PASSES = 4, WORK = 100000000 };
 
 static const uint8_t *scope_roles(const RuleScope *c, Value v) {
     return c->everywhere ? c->everywhere : v < c->n ? c->at[v] : NULL;
 }
 
-/* A value of no node of the file, or a constant: where it lies restricts no rule. */
+/* Whether the value restricts no rule: it belongs to no node of the file, or is a constant. */
 static bool scope_neutral(const RuleScope *c, Value v) {
     return !c->everywhere && v && v < c->n && c->neutral[v];
 }
@@ -29,7 +30,7 @@ typedef struct MatchList {
     Match *v;
 } MatchList;
 
-/* So expensive that no rewriting may compute it a second time. */
+/* Whether the node is so expensive that no rewriting may compute it a second time. */
 static bool costly(World *w, const Node *n) {
     double flops = sig_flops(w, n->sig, (Sizes){0});
     return flops < 0 || flops > 0
@@ -41,8 +42,8 @@ static bool is_root(const Match *m, Value v) {
     return value_among(v, m->instance->from.nout, m->root);
 }
 
-/* Whether other nodes, or outputs, read a result of this node, one of `inner`, that is not a
-   root. */
+/* Whether a result of `node`, one of `inner`, that is not a root of the match is an output, or is
+   read by a node outside `inner`. */
 static bool read_outside(const MatchList *c, const Match *m, const Node *node, NodeList inner) {
     for (int port = 0; port < node->nout; port++) {
         const Value v = node->out + (Value)port;
@@ -62,12 +63,13 @@ static bool keeps_costly(const MatchList *c, const Match *m, NodeList inner) {
     return false;
 }
 
-/* Whether the rule may fire on a match of these nodes, by its role at the nodes of the model from
-   which they originate. */
+/* Whether the rule may be applied to a match of these nodes, by its role at the nodes of the model
+   from which they originate. */
 static bool allowed(const MatchList *c, NodeList inner) {
     bool grown = false, seeds = true;
     for (int k = 0; k < inner.n && c->scope; k++) {
-        /* After many rounds the way back to it is long, so it is only gone where it matters. */
+        /* After many rounds the way back to the origin is long, so it is only followed where it
+           matters. */
         const Value origin = c->scope->everywhere ? 0 : derivation_origin(c->d, inner.v[k]);
         const uint8_t *role = scope_roles(c->scope, origin);
         if (scope_neutral(c->scope, origin)) continue;
@@ -78,8 +80,8 @@ static bool allowed(const MatchList *c, NodeList inner) {
     return grown || seeds;
 }
 
-/* The match only rewrites what earlier applications made of constants. That is folded in any case,
-   so its form does not matter. */
+/* Whether the match only rewrites what earlier applications made of constants. That is folded in
+   any case, so its form does not matter. */
 static bool remakes_constants(const MatchList *c, const Match *m, NodeList inner) {
     for (int k = 0; k < m->instance->from.nout; k++)
         if (!constants_hold(c->constants, m->root[k])) return false;
@@ -108,8 +110,8 @@ static bool all_ordered(World *w, int n, const Match v[]) {
     return true;
 }
 
-/* Applies all matches of an instance in one round. If they are not ordered, only the first whose
-   conditions hold is applied, in a round of its own. */
+/* Applies all matches of an instance in one round. If they are not ordered, only the first match
+   whose conditions hold is applied, in a round of its own. */
 static bool apply_instance(Derivation *d, MatchList *c, int *applied, Error *e) {
     *applied = 0;
     if (!c->n) return true;
@@ -119,14 +121,15 @@ static bool apply_instance(Derivation *d, MatchList *c, int *applied, Error *e) 
     return true;
 }
 
-typedef struct GraphState { /* of the derivation's graph; made anew after each round */
-    Arena *arena;           /* of all below and of the matches */
+/* What is known of the derivation's graph; made anew after each round. */
+typedef struct GraphState {
+    Arena *arena; /* for all fields below, and for matches */
     Matcher *matcher;
     Uses uses;
     Constants constants;
     uint64_t work; /* the sum of the World's nodes over the graphs so far: see WORK */
-    int graphs;    /* how many there were so far */
-    int *in_vain;  /* by instance: the last of them, by its number, in which it did nothing */
+    int graphs;    /* number of graphs so far */
+    int *in_vain;  /* by instance: number of the last graph in which it could not be applied */
 } GraphState;
 
 static void refresh_state(Derivation *d, GraphState *p) {
@@ -173,12 +176,12 @@ static bool fixpoint_rule(Derivation *d, GraphState *p, int r, const RuleScope *
     return true;
 }
 
-/* A follower fires only on what was applied before. */
+/* Whether the rule may be applied at all now: a follower needs an earlier application. */
 static bool may_fire(const Derivation *d, const RuleScope *scope, int r) {
     return d->applied || !scope || !scope->everywhere || scope->everywhere[r] != ROLE_FOLLOWER;
 }
 
-/* All rules once, or all that tidy. */
+/* Applies all rules once, or all that tidy. */
 static bool fixpoint_rules(Derivation *d, GraphState *p, const bool on[], bool tidying,
                            const RuleScope *scope, const FixpointLimits *limits, Error *e) {
     const Library *l = d->library;
@@ -189,8 +192,8 @@ static bool fixpoint_rules(Derivation *d, GraphState *p, const bool on[], bool t
     return true;
 }
 
-/* All rules once; then those that tidy as long as they can: of rules that undo each other nothing
-   is left by which the graph could be told from an earlier one. */
+/* Applies all rules once, then those that tidy as long as they can be. Otherwise rules that undo
+   each other would leave remains, by which the graph would differ from an earlier one. */
 static bool fixpoint_pass(Derivation *d, GraphState *p, const bool on[], const RuleScope *scope,
                           const FixpointLimits *limits, Error *e) {
     bool good = fixpoint_rules(d, p, on, false, scope, limits, e);
@@ -203,7 +206,7 @@ static bool fixpoint_pass(Derivation *d, GraphState *p, const bool on[], const R
 
 /* ---- passes */
 
-typedef struct PassEnd { /* of the derivation, once a pass has ended */
+typedef struct PassEnd { /* state of the derivation at the end of a pass */
     uint32_t outline;
     Graph graph;
     int applied, nstep, nshared, nround;
@@ -234,7 +237,7 @@ static void keep_pass(Passes *x, const Derivation *d, uint32_t outline) {
                   .map = arena_copy(x->arena, d->map.to, sizeof *d->map.to * (size_t)d->map.n)};
 }
 
-/* What was applied since that pass is forgotten. */
+/* Takes the derivation back to the end of that pass. */
 static void go_back(Derivation *d, const PassEnd *p) {
     d->graph = p->graph;
     d->applied = p->applied, d->nstep = p->nstep, d->nshared = p->nshared, d->log.n = p->nround;
@@ -245,8 +248,9 @@ static void go_back(Derivation *d, const PassEnd *p) {
         if (d->made[v] > (uint32_t)d->nstep) d->made[v] = 0;
 }
 
-/* Rules that undo each other lead to a graph that was seen before, but for constants, and the
-   derivation goes back there; or they leave more behind in each pass. */
+/* Whether another pass is made. Rules that undo each other may lead to a graph that was seen
+   before, apart from its constants; then the derivation goes back to it. Or they leave more nodes
+   behind in each pass; then it ends. */
 static bool goes_on(Passes *x, const GraphState *p, Derivation *d) {
     const int nodes = p->constants.live.n;
     const uint32_t outline = graph_outline(d->w, x->outlines, &p->constants, &d->graph);

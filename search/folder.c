@@ -1,5 +1,5 @@
-/* folder.c -- a folder for files that exist only during a run. Models written there may have their
-   weights next to them, in subfolders. */
+/* folder.c -- creates a folder for files that exist only during a run, and removes it. Models
+   written there may have their weights next to them, in subfolders. */
 #include "search/folder.h"
 #include <dirent.h>
 #include <errno.h>

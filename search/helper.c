@@ -1,5 +1,5 @@
-/* helper.c -- the Python programs of scripts/: found from the folder of the rule library, as both
-   are installed together. */
+/* helper.c -- finds the Python programs of scripts/ and builds their command lines. They are
+   searched for relative to the folder of this code, since all are installed together. */
 #include "search/helper.h"
 #include "graphs/npy.h"
 #include "graphs/oracle.h"
@@ -16,7 +16,8 @@ static bool is_plain_name(const char *name) {
     return true;
 }
 
-/* In the first of these places, relative to the folder of this code, that has it; NULL: none. */
+/* Returns the path of an executable in the first of these folders that has it; NULL: none has. The
+   folders are relative to that of this code. */
 static char *find_executable(Arena *a, const char *const place[], const char *name) {
     char folder[INSTALLED_PATH];
     if (!installed_folder(folder)) return NULL;
@@ -66,7 +67,8 @@ void words_add_shapes(CommandLine *w, const RunInputs *in) {
 /* Whether the other runtime draws this input itself: floats that no option gives. */
 static bool drawn_there(const FeedInput *x) { return dtype_class(x->dtype) == 'F' && !x->option; }
 
-/* As a tensor, in the arena of the inputs; false: its sizes are not known, or the error is set. */
+/* Sets *out to the input as a tensor, in the arena of the inputs. Returns false if the other
+   runtime draws it, its sizes are not known, or the error is set. */
 static bool input_tensor(const RunInputs *in, int k, int sample, Npy *out, Error *e) {
     const RunSource *s = in->source;
     const Type *t = value_type(in->w, s->original.in[k]);
@@ -107,7 +109,7 @@ const char *inputs_digest(const RunInputs *in, Error *e) {
     return t.size ? arena_format(in->arena, " with inputs %.12s", hash) : "";
 }
 
-/* Each word in single quotes; a quote within a word becomes '\''. */
+/* Puts each word in single quotes; a quote within a word becomes '\''. */
 char *words_command(const CommandLine *w) {
     Text t = text_new(w->arena);
     for (int k = 0; k < w->n; k++) {

@@ -1,11 +1,12 @@
-/* input_data.c -- the feed of a run: --input, and what the graph of the original allows. The
-   built-in runtime, ONNX Runtime as the target, and the second opinion get the same data; if one of
-   them does not run on the random integers, all get integers that it accepts. */
+/* input_data.c -- the feed of a run: what --input gives, and otherwise what the graph of the
+   original allows. The built-in runtime, ONNX Runtime as the target, and the second opinion get the
+   same integers. If one of them does not run on random integers, all get other integers that it
+   accepts. */
 #include "search/input_data.h"
 #include "graphs/model_feed.h"
 #include <stdio.h>
 
-/* --input in all its forms; the file of the older option comes first. */
+/* Returns --input in all its forms; the file of the older option comes first. */
 static StringList given_texts(const Run *r) {
     const IsomerTexts more = r->o->inputs;
     StringList all = {0, ARENA_NEW(r->arena, const char *, more.n + 1)};

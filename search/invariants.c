@@ -1,6 +1,6 @@
-/* invariants.c -- loop-invariant code motion, before bodies are optimized as models of their own:
-   for these, what was moved is an input, and a node of the graph around them, which rules rewrite
-   there. */
+/* invariants.c -- loop-invariant code motion. It runs before bodies are optimized as models of
+   their own: nodes that were moved are then inputs of the body's model, and nodes of the graph
+   around it, where rules can rewrite them. */
 #include "search/invariants.h"
 #include "search/search_command.h"
 

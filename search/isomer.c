@@ -1,6 +1,6 @@
-/* isomer.c -- the public functions. Each call is a run of its own: with its own memory, which is
-   freed whatever happens, and in the C locale, so that numbers are read and printed with a decimal
-   point whatever the caller's locale is. */
+/* isomer.c -- the public functions. Each call is a run of its own. It has its own memory, which is
+   freed whatever happens, and uses the C locale, so that numbers are read and printed with a
+   decimal point whatever the caller's locale is. */
 #include "search/isomer.h"
 #include "graphs/world.h"
 #include "search/optimize.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The versions take the place of the table. */
+/* Puts the versions in place of the table. */
 static bool fill_versions(Run *r, IsomerResult *out) {
     Text t = text_new(r->arena);
     versions_print(r->o, true, &t);
@@ -34,7 +34,8 @@ typedef struct GuardedRun {
     Run run;
 } GuardedRun;
 
-/* Calls `what` with memory of its own. False: it failed, or memory ran out; c->error says why. */
+/* Calls `what` with memory of its own. Returns false if it failed or memory ran out; c->error says
+   why. */
 static bool run_guarded(GuardedRun *c, bool (*what)(Run *, IsomerResult *), IsomerResult *out) {
     if (setjmp(c->escape.here)) {
         c->error = c->escape.error;
@@ -46,7 +47,7 @@ static bool run_guarded(GuardedRun *c, bool (*what)(Run *, IsomerResult *), Isom
     return what(&c->run, out);
 }
 
-/* One call of the library: `what` in a run of its own. */
+/* Makes one call of the library: `what` in a run of its own. */
 static int call_guarded(const char *in, const char *out, const IsomerOptions *o,
                         bool (*what)(Run *, IsomerResult *), IsomerResult *result) {
     *result = (IsomerResult){0};

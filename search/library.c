@@ -1,5 +1,6 @@
-/* library.c -- reads and checks the rules of a run. A rule without a valid verdict ends the run:
-   nothing unproved is ever applied. */
+/* library.c -- reads and checks the rules of a run. A rule of the library without a valid verdict
+   ends the run; of the user's own file, such a rule is skipped. Nothing unproved is ever
+   applied. */
 #include "search/library.h"
 #include "rules/installed.h"
 #include "search/rule_kinds.h"
@@ -46,7 +47,7 @@ static int count_lengths(const Rule *rule) {
     return n;
 }
 
-/* Whether the roots are the parts of one split. */
+/* Whether the roots are the parts of one Split. */
 static bool has_split_roots(World *w, const Graph *from) {
     const NodeId first = value_node(w, from->out[0]);
     bool one = node_get(w, first).op == &op_split;
@@ -59,13 +60,13 @@ static void add_instance(World *w, Arena *a, Library *l, const Instance *i) {
     l->needs[l->ninstance++] = instance_needs(w, a, i);
 }
 
-/* Those of one choice of lengths: for float32, then for each other element type to which the proof
-   carries over. */
+/* Adds the instances for one choice of lengths: for float32, then for each other element type to
+   which the proof carries over. */
 static bool add_instances(World *w, Arena *a, unsigned floats, const Rule *rule, const int length[],
                           Library *l, Error *e) {
     const bool stated = rule_is_stated(rule, length);
     Instance i, other;
-    Error longer = {0}; /* with more axes than a tensor has */
+    Error longer = {0}; /* the error if these lengths exceed the rank of a tensor */
     if (!rule_instance_apart(w, a, rule, length, &i, stated ? e : &longer)) return !stated;
     add_instance(w, a, l, &i);
     for (int t = 0; t < DT_COUNT; t++) {
@@ -119,7 +120,8 @@ const Instance *library_instance_next(const Library *l, const Instance *i) {
     return instance_from(l, r, (int)(i - l->instance) + 1, i->length);
 }
 
-/* A definition may have changed since the user's rules were proved. */
+/* Adds the user's own rules. A rule is skipped if its verdict is no longer valid: a definition may
+   have changed since it was proved. */
 static bool add_own(World *w, Arena *a, const char *path, Library *l, Error *e) {
     RuleSet own = {.arena = a};
     if (!path || access(path, F_OK)) return true;

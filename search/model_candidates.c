@@ -1,6 +1,6 @@
-/* model_candidates.c -- candidates are files of whole models. They are timed in batches, the
-   original among them, and a time is kept as its ratio to the original's in the same batch, so that
-   a machine of changing speed does not decide. */
+/* model_candidates.c -- makes and times candidates: files of whole models. They are timed in
+   batches together with the original, and a candidate's time is kept as its ratio to the original's
+   in the same batch, so that changes in the machine's speed do not matter. */
 #include "search/model_candidates.h"
 #include "ops/base/process.h"
 #include "search/command_limits.h"
@@ -15,8 +15,9 @@
 #include <unistd.h>
 
 #define BATCH_TIMEOUT 900.0 /* seconds */
-/* Memory that a batch may take: of what is free. What a file takes of it: ONNX Runtime's session
-   takes 1.05 of a file of weights, and the next one more while it is loaded. */
+/* MEMORY_SHARE: the share of the free memory that a batch may take. MEMORY_OF_FILE: how many times
+   its size a file takes there. A session of ONNX Runtime takes 1.05 times a file of weights, and
+   more while it is loaded. */
 #define MEMORY_SHARE 0.5
 #define MEMORY_OF_FILE 1.5
 
@@ -49,7 +50,8 @@ bool candidate_apply(CommandSearch *s, const ModelCandidate *c, Arena *a, Deriva
     return good;
 }
 
-/* *usable: it differs from the model and can be used (does not grow too much, can be written). */
+/* Derives a candidate and finishes it. *usable receives whether it differs from the model and could
+   be finished. */
 static bool derive_candidate(CommandSearch *s, const ModelCandidate *c, Arena *a, Derivation *d,
                              bool *usable) {
     Run *r = s->r;
@@ -60,7 +62,8 @@ static bool derive_candidate(CommandSearch *s, const ModelCandidate *c, Arena *a
     return true;
 }
 
-/* The candidate's file and what is kept of it live as long as the run; all else is in the arena. */
+/* Builds a candidate and writes its file. The file and what is kept of the candidate live as long
+   as the run; all else is in the arena. */
 static bool build_candidate(CommandSearch *s, ModelCandidate *c, Arena *a, bool *usable) {
     Run *r = s->r;
     Derivation d;
@@ -85,7 +88,7 @@ static bool build_candidate(CommandSearch *s, ModelCandidate *c, Arena *a, bool 
     return true;
 }
 
-/* build_candidate, in an arena that is freed. */
+/* Calls build_candidate with an arena that is freed at once. */
 static bool build_alone(CommandSearch *s, ModelCandidate *c, bool *usable) {
     WorldMark mark = world_mark(s->r->w);
     Arena *own = arena_new(s->r->escape, 0);
@@ -110,8 +113,8 @@ bool candidate_make(CommandSearch *s, ModelCandidate c, int *index) {
     return true;
 }
 
-/* Removes the files of what is no rival of the fastest: each is a copy of the whole model, and only
-   rivals are timed again. */
+/* Removes the files of candidates that are no rivals of the fastest one. Each file is a copy of the
+   whole model, and only rivals are timed again. */
 static void remove_slow(const CommandSearch *s) {
     double best = 1;
     for (int k = 1; k < s->n; k++)
@@ -122,8 +125,8 @@ static void remove_slow(const CommandSearch *s) {
     }
 }
 
-/* A candidate whose file was removed has it again, unless it cannot be written: then the target
-   says so. */
+/* Writes a candidate's file again if it was removed. If that fails, the target reports the missing
+   file. */
 static bool restore_file(CommandSearch *s, int candidate) {
     ModelCandidate again = s->v[candidate];
     bool usable;
@@ -132,8 +135,8 @@ static bool restore_file(CommandSearch *s, int candidate) {
 
 /* ---- times */
 
-/* A confirming time is stored in addition to the first one, which --frozen needs to choose the same
-   again. */
+/* Returns the key of a candidate's time in the cost file. A confirmed time is stored in addition to
+   the first one, since --frozen needs both to make the same choices. */
 static const char *time_key(CommandSearch *s, const ModelCandidate *c, bool confirmed) {
     return arena_format(s->r->arena, "%s %s%s", s->r->source.digest, c->digest,
                         confirmed ? " again" : "");
@@ -166,7 +169,7 @@ void candidate_look_up_confirmed(CommandSearch *s, int candidate) {
     if (s->baseline > 0 && !candidate_look_up(s, c, true)) c->ratio = -1;
 }
 
-/* For frozen runs, in which nothing may be timed: the ratio of estimated costs. */
+/* For frozen runs, in which nothing may be timed: sets the ratio to that of the estimated costs. */
 static bool estimate_ratio(CommandSearch *s, ModelCandidate *c) {
     Derivation d;
     bool usable;
@@ -196,7 +199,8 @@ static bool start_process(CommandSearch *s, TargetProcess *p) {
     return p->target != NULL;
 }
 
-/* How much memory the files take while they are timed; `external`: bytes of weights beside each. */
+/* Estimates how much memory each file takes while it is timed. Beside each file lie `external`
+   bytes of weights. */
 static void count_memory(int n, Timing t[], size_t external) {
     for (int k = 0; k < n; k++) {
         struct stat file;
@@ -205,8 +209,8 @@ static void count_memory(int n, Timing t[], size_t external) {
     }
 }
 
-/* A model that does not run on the drawn integers may run on others, if the target reads our
-   data. */
+/* Times files of whole models. If the original does not run on the integers drawn for its inputs,
+   it is tried with others, provided that the target reads our data. */
 static bool time_models(CommandSearch *s, TargetProcess *p, int n, Timing t[]) {
     if (!start_process(s, p)) return false;
     count_memory(n, t, model_stats(s->r->source.model).external);
@@ -244,7 +248,8 @@ static bool listed(int n, const int list[], int x) {
     return false;
 }
 
-/* Which of the list are to be timed now: which[1..]. False: the run's error is set. */
+/* Lists in which[1..] the candidates that have to be timed now; *m is the length with which[0].
+   Returns false with the run's error set on failure. */
 static bool choose_unknown(CommandSearch *s, int n, const int list[], int which[], int *m) {
     for (int k = 0; k < n; k++) {
         ModelCandidate *c = &s->v[list[k]];
@@ -252,7 +257,7 @@ static bool choose_unknown(CommandSearch *s, int n, const int list[], int which[
             c->ratio >= 0)
             continue;
         if (!s->r->o->frozen) which[(*m)++] = list[k];
-        /* Where the original was timed but not the candidate, the candidate is dropped. */
+        /* If the original was timed but the candidate was not, the candidate is dropped. */
         else if (s->baseline <= 0 && !estimate_ratio(s, c)) return false;
     }
     return true;
@@ -284,7 +289,8 @@ bool candidates_time(CommandSearch *s, int n, const int list[]) {
     return true;
 }
 
-/* Another file with the bytes of the original; NULL: the file system has no links. */
+/* Returns the path of another file with the bytes of the original; NULL: the file system has no
+   links. */
 static const char *control_path(CommandSearch *s) {
     const char *of = s->v[0].path, *name = strrchr(of, '/') + 1,
                *path = arena_format(s->r->arena, "%s/copy-%s", s->folder->path, name);
@@ -310,7 +316,7 @@ bool candidates_time_anew(CommandSearch *s, int n, const int list[], double rati
     }
     t[1 + n].path = copy;
     if (!time_models(s, p, n + (copy ? 2 : 1), t)) return false;
-    /* One time for all processes: their ratios are kept as shares of it. */
+    /* All processes share one time of the original, since ratios are stored as multiples of it. */
     if (s->baseline <= 0) candidate_look_up(s, s->v, false);
     if (s->baseline <= 0) {
         s->baseline = t[0].seconds;

@@ -1,5 +1,5 @@
-/* open.c -- what a run opens before it searches: the model, as it is read and as bodies of
-   functions and of control flow leave it, the rules, the cost file, the inputs. */
+/* open.c -- opens what a run needs before it searches: the model (as it was read, then with
+   functions inlined and bodies of control flow optimized), the rules, the cost file, the inputs. */
 #include "search/open.h"
 #include "graphs/fold.h"
 #include "graphs/needs.h"
@@ -23,7 +23,8 @@ static bool is_a_domain(const char *domain) {
     return false;
 }
 
-/* The domains of --domain; by default those of the target's own operators. */
+/* Chooses the domains whose operators may be written: those of --domain, by default those of the
+   target's own operators. */
 static bool choose_domains(Run *r) {
     static const char *const onnxruntime[] = {"com.microsoft"};
     const IsomerTexts said = r->o->domain;
@@ -37,8 +38,9 @@ static bool choose_domains(Run *r) {
     return true;
 }
 
-/* Of which floats besides float32 the graph's tensors are, as bits: those for which ONNX has what
-   it has for float32, at every operator set. Many operators got bfloat16 late. */
+/* Returns which element types of floats other than float32 the graph's tensors have, as bits. Only
+   types are considered for which ONNX has, at every operator set, what it has for float32; many
+   operators got bfloat16 late. */
 static unsigned floats_of(const Run *r) {
     const unsigned wanted = 1u << DT_FLOAT16 | 1u << DT_DOUBLE;
     unsigned floats = 0;
@@ -55,7 +57,7 @@ bool run_open_library(Run *r) {
     unsigned allow = 0;
     if (r->o->allow && !classes_option("--allow", r->o->allow, &allow, r->error)) return false;
     char *own = NULL;
-    Error ignored = {0}; /* a user without a data folder has no rules of their own */
+    Error ignored = {0}; /* without a data folder, a user has no rules of their own */
     if (r->o->discover > 0 || !r->o->rules) own_rules_file(r, &own, &ignored);
     LibraryOptions l = {.rules = r->o->rules,
                         .target = r->o->measure_with ? r->o->measure_with : "isomer",
@@ -73,8 +75,8 @@ bool run_open_library(Run *r) {
     return true;
 }
 
-/* Whether the nodes of the right side can be written in the model's operator set. Nodes without
-   inputs become constants. */
+/* Whether the nodes of the rule's right side can be written in the model's operator set. Nodes
+   without inputs become constants. */
 static bool instance_exportable(Model *m, World *w, Arena *a, const Instance *i) {
     NodeList live = graph_live(w, a, &i->to);
     const char *why;
@@ -86,8 +88,9 @@ static bool instance_exportable(Model *m, World *w, Arena *a, const Instance *i)
     return true;
 }
 
-/* Rules whose right side cannot be written in the model's operator set are switched off; of the
-   others, applications that make what it cannot hold at open sizes are not made. */
+/* Switches off rules whose right side cannot be written in the model's operator set. For the
+   others, library.written prevents applications that make what the model cannot hold where sizes
+   are open. */
 static void drop_unwritable(Run *r) {
     r->library.written = r->source.model;
     for (int k = 0; k < r->library.n; k++) {
@@ -102,9 +105,9 @@ static void drop_unwritable(Run *r) {
     }
 }
 
-/* Where another runtime is the target, rules that turn signed bytes into unsigned ones, or the
-   reverse, are switched off on a processor whose products of one of each saturate: the result would
-   be another there. The built-in runtime avoids such sums. */
+/* Switches off rules that turn signed bytes into unsigned ones, or the reverse, if the target is
+   another runtime and the processor's sums of products of one signed and one unsigned byte
+   saturate, since the result would differ there. The built-in runtime avoids such sums. */
 static void drop_saturating(Run *r) {
     if (!r->o->measure_with || !byte_products_saturate()) return;
     for (int k = 0; k < r->library.n; k++) {
@@ -118,8 +121,8 @@ static void drop_saturating(Run *r) {
     }
 }
 
-/* The log to follow, and the seed: a result is checked again on the data of the run that made it,
-   unless --seed says otherwise. */
+/* Opens the log to follow, and sets the seed. A result is checked again on the data of the run that
+   made it, unless --seed says otherwise. */
 static bool open_log(Run *r) {
     char *text;
     size_t n;
@@ -139,7 +142,7 @@ static bool open_costs(Run *r) {
     return r->db != NULL;
 }
 
-/* Takes the file's digest and size, and from these the limit on its growth. */
+/* Sets the digest and the size of the original, and from these the limit on its growth. */
 static bool measure_original(Run *r) {
     Pieces file;
     ModelWrite same = {.graph = &r->source.original, .map = &(ValueMap){0}};
@@ -164,7 +167,7 @@ static bool read_model(Run *r) {
                       &r->source.prefold, r->error);
 }
 
-/* From now on the source is this file in memory, to be read into a new World. */
+/* Makes this file in memory the source, which is then to be read into a new World. */
 static bool switch_to_memory(Run *r, const Pieces *file) {
     char path[64];
     int fd = file_in_memory(file->n, file->v);
@@ -181,8 +184,8 @@ static bool switch_to_memory(Run *r, const Pieces *file) {
     return true;
 }
 
-/* Replaces calls of functions, and Ifs whose branch is known, by the nodes in them. *changed: there
-   were any, and the model has to be read again. */
+/* Replaces calls of functions, and Ifs whose branch is known, by the nodes in them. *changed
+   receives whether there were any, so that the model has to be read again. */
 static bool inline_bodies(Run *r, bool *changed) {
     Pieces file;
     *changed = (!r->o->rules || strcmp(r->o->rules, "none")) &&
@@ -191,8 +194,8 @@ static bool inline_bodies(Run *r, bool *changed) {
     return !*changed || switch_to_memory(r, &file);
 }
 
-/* --fix-dims: writes the sizes that options give into the file. *changed: it had any of them open,
-   and the model has to be read again. */
+/* For --fix-dims: writes the sizes that options give into the file. *changed receives whether the
+   file left any of them open, so that the model has to be read again. */
 static bool fix_sizes(Run *r, bool *changed) {
     const SizeOptions given = {string_list(r->o->input_shape), string_list(r->o->dim)};
     Pieces file;
@@ -214,8 +217,8 @@ bool opset_known(const Model *m) {
     return !version || (version >= OPSET_OLDEST && version <= OPSET_NEWEST);
 }
 
-/* Reads the model at source.path, again after each change of the file: with its sizes fixed, more
-   Ifs can be inlined. */
+/* Reads the model at source.path, and reads it again after each change of the file: once its sizes
+   are fixed, more Ifs can be inlined. */
 static bool open_source(Run *r) {
     for (bool changed = true; changed;) {
         changed = false;
@@ -241,8 +244,8 @@ static bool open_inputs(Run *r) {
     return inputs_feed(&r->inputs, r->seed, r->error);
 }
 
-/* Opens this model, if there is one, in place of the first one; bytes_before and the limit on
-   growth remain those of the user's file. */
+/* Replaces the current model by this file, unless it is empty. bytes_before and the limit on growth
+   remain those of the user's file. */
 static bool open_again(Run *r, const Pieces *file) {
     if (!file->n) return true;
     const int64_t bytes = r->stats.bytes_before, growth = r->growth_limit;
@@ -253,7 +256,7 @@ static bool open_again(Run *r, const Pieces *file) {
     return open_inputs(r) && run_open_library(r);
 }
 
-/* Moves out of loops what does not change, then optimizes the bodies of control flow. */
+/* Moves loop-invariant nodes out of loops, then optimizes the bodies of control flow. */
 static bool open_bodies(Run *r) {
     Pieces file;
     if (!opset_known(r->source.model)) return true;

@@ -1,9 +1,11 @@
-/* optimize.c -- a run from file to file; optimize_run, at the end, names the stages in order. Open
-   (open.c). Search, one of three: by the costs of the built-in runtime's plans (search_runtime.c),
-   by files that a target times (search_command.c), or by following a proof log (derive_replay.c).
-   Finish: compute what depends on constants alone (finish.c). Check: what rules made before any
-   rounding (check_steps.c), the bytes to be written (trial.c), another runtime (second_opinion.c).
-   Write and report (show/). */
+/* optimize.c -- a run from file to file. The function optimize_run, at the end, lists the stages in
+   order:
+
+   Open what the options name (open.c). Search, in one of three ways: by the costs of the built-in
+   runtime's plans (search_runtime.c), by files that a target times (search_command.c), or by
+   following a proof log (derive_replay.c). Finish: compute what depends on constants alone
+   (finish.c). Check what rules made before any rounding (check_steps.c), the bytes to be written
+   (trial.c), and ask another runtime (second_opinion.c). Write and report (show/). */
 #include "search/optimize.h"
 #include "graphs/world.h"
 #include "search/check_steps.h"
@@ -42,8 +44,9 @@ static bool search(Run *r, Derivation *d) {
     return r->o->measure_with ? search_command(r, d) : search_runtime(r, d);
 }
 
-/* Where no rule gained, inlining must have, as the target says: otherwise the user's file is
-   returned. The built-in runtime plans the same steps with and without. */
+/* Decides what is returned if no rule gained but functions or Ifs were inlined. The inlined file is
+   returned only if it gains on a target that times files; otherwise the user's file is, since the
+   built-in runtime plans the same steps for both. */
 static bool judge_inlining(Run *r, const Derivation *d) {
     bool gains = false;
     if (!r->inlined || derivation_changes(d) || r->stats.bodies_ratio > 0) return true;
@@ -70,7 +73,7 @@ static bool write_file(Run *r, Model *m, ModelWrite x) {
     return model_write(m, &x, r->out, r->error);
 }
 
-/* The user's file, as it was before functions and Ifs were inlined. */
+/* Writes the user's file, as it was before functions and Ifs were inlined. */
 static bool write_input(Run *r) {
     World *w = graph_world_new(r->escape, 0);
     Model *m = model_open(w, r->in, r->error);
@@ -89,7 +92,7 @@ static bool write_model(Run *r, Derivation *d, bool changed) {
     return write_file(r, r->source.model, x);
 }
 
-/* Compares original and result at each set of sizes, the first one last, so that it is in use
+/* Compares original and result at each set of sizes. The first set comes last, so that it is in use
    afterwards. */
 static TrialResult check_sizes(Run *r, Derivation *d) {
     TrialResult verdict = TRIAL_FAILED;
@@ -134,8 +137,8 @@ static bool finish_result(Run *r, Derivation *d) {
     return run_finish(r, d, r->error) && (!run_writable(r, d) || run_fits(r, d, r->error));
 }
 
-/* Sets stats.bytes_after where run_fits did not: for an unchanged file, and for external weights,
-   where the size shows only once the file is written. */
+/* Sets stats.bytes_after if run_fits did not: for an unchanged file, and for external weights,
+   whose size is known only once the file is written. */
 static void count_bytes(Run *r, bool changed) {
     struct stat file;
     if (r->input_returned && !stat(r->in, &file)) r->stats.bytes_before = (int64_t)file.st_size;
@@ -145,7 +148,8 @@ static void count_bytes(Run *r, bool changed) {
         r->stats.bytes_after = (int64_t)file.st_size;
 }
 
-/* The search compared with the model that has the new bodies already; their own gain is added. */
+/* Adds the gain of new bodies to the measured times, since the search compared its results with the
+   model that already had them. */
 static void add_gain_of_bodies(Run *r) {
     RunStats *s = &r->stats;
     if (s->bodies_ratio <= 0) return;
@@ -167,8 +171,8 @@ static void describe_result(Run *r, Derivation *d, IsomerResult *out) {
     out->changed = changed || run_new_source(r);
 }
 
-/* The texts about the model are made before it is written, so that running out of memory leaves the
-   old file as it is. */
+/* Writes the model and the other files. The texts about the model are made before it is written, so
+   that running out of memory leaves the old file as it is. */
 static bool write_result(Run *r, Derivation *d, const Views *views, IsomerResult *out) {
     bool changed = derivation_changes(d);
     if (!r->o->external) describe_result(r, d, out);
@@ -186,7 +190,8 @@ static bool warn_unknown_opset(const Run *r, IsomerResult *out) {
     return true;
 }
 
-/* A result that is slower on several threads by 5 %: times vary more there. */
+/* Warns if the result is at least 5 % slower than the original on several threads; times vary more
+   there than on one. */
 static void warn_threads(const Run *r, char *text, size_t n) {
     const RunStats *s = &r->stats;
     if (!s->also_threads || s->also_after < 1.05 * s->also_before || *text) return;

@@ -1,5 +1,6 @@
-/* optimize_model.c -- the program optimize-model: parses its options (option_table.h) into
-   IsomerOptions, makes one call of the library (isomer.h) and prints the table that it returns. */
+/* optimize_model.c -- the program optimize-model. It parses its options (option_table.h) into
+   IsomerOptions, makes one call of the library (isomer.h) and prints the table that the call
+   returns. */
 #include "ops/base/main.h"
 #include "search/option_table.h"
 #include <signal.h>
@@ -27,8 +28,8 @@ static const ProgramText program = {
             "  optimize-model in.onnx --dry-run --cost flops --diff",
 };
 
-/* Set by the handler: the one thing that has to be global. IsomerOptions.cancel is an int, which is
-   what a handler may write here. */
+/* Set by the signal handler, and therefore the only global variable. IsomerOptions.cancel is an
+   int, which has the size of sig_atomic_t, so a handler may write it. */
 static volatile int interrupted;
 _Static_assert(sizeof(sig_atomic_t) == sizeof(int), "a handler writes an int at once");
 
@@ -40,7 +41,8 @@ static void on_interrupt(int signal) {
 static void catch_interrupt(void) {
     struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
     sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL); /* as from timeout(1): the files of the run are removed */
+    /* Sent by timeout(1), for example: the run's files must be removed. */
+    sigaction(SIGTERM, &action, NULL);
 }
 
 static void print_progress(void *user, const char *line) {
@@ -92,7 +94,7 @@ static bool print_versions(Text *t) {
 }
 
 typedef struct Outcome {
-    int code; /* of the library's call; its message is printed */
+    int code; /* exit code of the library's call, whose message is already printed */
     Error error;
 } Outcome;
 

@@ -1,5 +1,6 @@
-/* option_conflicts.c -- options that do not go together. One that would do nothing is refused, so
-   that nobody waits for what does not come; a file that would be lost is not written. */
+/* option_conflicts.c -- refuses options that do not go together. An option that would have no
+   effect is refused, so that nobody waits for what it promises; so is a file name that would
+   overwrite another file that is named. */
 #include "ops/base/file_use.h"
 #include "search/option_table.h"
 #include <string.h>
@@ -9,7 +10,7 @@ static bool refuse(Error *e, const char *option, const char *why) {
     return error_set(e, E_USAGE, option, "%s", why);
 }
 
-/* Without --discover its rules are used, but no file is written. */
+/* Checks --rules-out. Without --discover its rules are used, but no file is written. */
 static bool rules_out_used(const IsomerOptions *o, Error *e) {
     if (!o->rules_out || o->discover > 0) return true;
     if (o->rules)
@@ -22,7 +23,7 @@ static bool rules_out_used(const IsomerOptions *o, Error *e) {
                      o->rules_out);
 }
 
-/* What is found depends on the time that there is. */
+/* Checks --discover: what is found depends on timing, so such a run cannot be repeated. */
 static bool discovery_repeats(const IsomerOptions *o, Error *e) {
     if (o->discover <= 0 || (!o->frozen && !o->replay)) return true;
     return error_set(e, E_USAGE, "--discover",
@@ -50,7 +51,8 @@ static bool weights_agree(const IsomerOptions *o, Error *e) {
                   "all weights stay where they are: leave it out, or give --save-as-external-data");
 }
 
-/* New rules are added to the file of rules; without --discover it is only read. */
+/* Checks that no file named by the options would be lost, and that results can be written. The file
+   of --rules-out is added to; without --discover it is only read. */
 static bool files_given_usable(Arena *a, const char *in, const char *out, const IsomerOptions *o,
                                Error *e) {
     FileUses u = {.arena = a};

@@ -1,6 +1,6 @@
 /* option_table.c -- the options of optimize-model and of isomer.h in one table: names, defaults,
-   words, ranges and help. Parsing, the defaults of isomer_options and the check of what a caller of
-   the library set are made from it. A new option is a field in isomer.h and an entry here. */
+   words, ranges and help. The parser, the defaults of isomer_options and the check of what a caller
+   of the library set all use it. A new option is a field in isomer.h and an entry here. */
 #include "search/option_table.h"
 #include "graphs/feed.h"
 #include "ops/backend/backend.h"
@@ -345,7 +345,7 @@ IsomerOptions optimize_defaults(void) {
     return o.isomer;
 }
 
-/* Of the numbers only the threads have a range that the library depends on. */
+/* Among the numbers, only the number of threads is checked: the library depends on its range. */
 bool optimize_options_valid(Arena *a, const IsomerOptions *x, Error *e) {
     OptimizeOptions o = {.isomer = *x};
     const size_t threads = offsetof(OptimizeOptions, isomer.threads);

@@ -1,4 +1,5 @@
-/* other_sizes.c -- the worst ratio over the sets of sizes that --dim lists counts. */
+/* other_sizes.c -- times a candidate at the sets of sizes that --dim lists; the worst ratio
+   counts. */
 #include "search/other_sizes.h"
 #include "search/command_target.h"
 #include "search/confirm.h"

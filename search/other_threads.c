@@ -1,6 +1,7 @@
-/* other_threads.c -- what saves arithmetic by many small steps may be cut into parts less well: a
-   result can be faster on one thread and slower on all cores. Its places are then timed there as
-   those of the search were, and by both times those that lose in sum are left as they were. */
+/* other_threads.c -- times a result on other threads. A rewriting that saves arithmetic by many
+   small steps may divide less well among threads, so a result can be faster on one thread and
+   slower on all cores. In that case its places are timed there as they were in the search, and the
+   places that lose in the sum of both are left as they were. */
 #include "search/other_threads.h"
 #include "ops/base/process.h"
 #include "search/combine.h"
@@ -11,8 +12,8 @@
 #include "search/part_time.h"
 #include <math.h>
 
-/* The threads of --also-threads; 0: not to be measured. With new bodies the search knows only the
-   model that has them already. */
+/* Returns the number of threads that --also-threads asks for; 0: nothing is measured. If bodies
+   were optimized, nothing is: the search only knows the model that already has the new bodies. */
 static int threads_wanted(const CommandSearch *s) {
     const Run *r = s->r;
     const int given = r->o->also_threads, cores = process_cores();
@@ -24,7 +25,8 @@ static int threads_wanted(const CommandSearch *s) {
     return cores < BACKEND_THREADS ? cores : BACKEND_THREADS;
 }
 
-/* Where it seems to lose in sum, other sessions are asked once more: the smaller ratio counts. */
+/* If the candidate seems to lose in the product of both ratios, it is timed there once more, in
+   other sessions. The smaller ratio counts. */
 static bool doubt_loss(const CommandSearch *s, int candidate, CommandSearch *at) {
     const double first = at->v[1].ratio;
     int second = 1;
@@ -35,9 +37,9 @@ static bool doubt_loss(const CommandSearch *s, int candidate, CommandSearch *at)
     return candidate_store_confirmed(at, 1);
 }
 
-/* Times the candidate against the original there, in as few batches as confirming takes. *at: what
-   is to be stopped; its candidate 1 has the ratio, <= 0 where it could not be measured. False: the
-   run was cancelled. */
+/* Times the candidate against the original on other threads, in as few batches as confirming takes.
+   *at receives the search there, which must be stopped; its candidate 1 has the ratio, <= 0 if it
+   could not be measured. Returns false if the run was cancelled. */
 static bool time_there(CommandSearch *s, int candidate, int threads, CommandSearch **at) {
     Run *r = s->r;
     int second = 1;
@@ -53,8 +55,9 @@ static bool time_there(CommandSearch *s, int candidate, int threads, CommandSear
 
 /* ---- places that lose there */
 
-/* The part of a place on the threads of `there`; its seconds are < 0 where time is over or it does
-   not run. */
+/* Times the part of a place on the threads of `there`. *out receives the part, NULL if the place
+   has none; its seconds are < 0 if time is over or it does not run. Returns false with the run's
+   error set on failure. */
 static bool time_part(Pricing *there, int place, PartPrice **out) {
     const int at = there->part_of[place];
     PartPrice *p = *out = at < 0 ? NULL : &there->part[at];
@@ -64,7 +67,8 @@ static bool time_part(Pricing *there, int place, PartPrice **out) {
            run_time_over(there->r, there->late.until) || part_time_batch(there, 1, &at);
 }
 
-/* Prices like those of the search, for the target on other threads: nothing is known yet. */
+/* Returns a copy of the search's prices for the target on other threads, in which no time is known
+   yet. */
 static Pricing pricing_there(const CommandSearch *s, CommandSearch *at) {
     Run *r = s->r;
     Pricing x = s->prices;
@@ -78,7 +82,8 @@ static Pricing pricing_there(const CommandSearch *s, CommandSearch *at) {
     return x;
 }
 
-/* Which of the places gain in sum, each time as a share of the original's: *n of them in kept[]. */
+/* Lists in kept[] the *n places that gain in the sum of both, each time being taken as a share of
+   the original's. */
 static bool keep_places(CommandSearch *s, CommandSearch *at, const ModelCandidate *from, int kept[],
                         int *n) {
     Pricing there = pricing_there(s, at);
@@ -87,13 +92,15 @@ static bool keep_places(CommandSearch *s, CommandSearch *at, const ModelCandidat
         PartPrice *p;
         if (!time_part(&there, from->place[k], &p)) return false;
         const double lost = p && p->seconds[0] > 0 ? p->seconds[1] - p->seconds[0] : 0;
-        const double gain = fmax(price_gain(&s->prices, from->place[k]), 0); /* < 0: not timed */
+        /* < 0: never timed. */
+        const double gain = fmax(price_gain(&s->prices, from->place[k]), 0);
         if (gain / s->baseline >= lost / at->baseline) kept[(*n)++] = from->place[k];
     }
     return true;
 }
 
-/* *other: the candidate without places that lose in sum, its ratio confirmed; 0: there is none. */
+/* *other receives the candidate without the places that lose in sum, with its ratio confirmed; 0:
+   there is none. */
 static bool without_losers(CommandSearch *s, CommandSearch *at, int candidate, int *other) {
     ModelCandidate from = s->v[candidate];
     *other = 0;
@@ -110,12 +117,13 @@ static bool without_losers(CommandSearch *s, CommandSearch *at, int candidate, i
 
 /* ---- the choice */
 
-typedef struct Choice { /* a candidate, and what is known of it */
+typedef struct Choice { /* a candidate, and what was measured of it */
     int candidate;
-    double ratio, there; /* on the threads of the search, and on the others */
-    double baseline;     /* of the search, and there */
-    double baseline_there;
-    const char *sizes;
+    /* Its time / the original's: on the threads of the search; on the others. */
+    double ratio, there;
+    double baseline;       /* seconds of the original on the threads of the search */
+    double baseline_there; /* seconds of the original on the others */
+    const char *sizes;     /* stats.sizes */
 } Choice;
 
 static Choice choice_of(const CommandSearch *s, const CommandSearch *at, int candidate) {
@@ -135,7 +143,7 @@ static bool time_other(CommandSearch *s, int threads, int candidate, Choice *c) 
     return good;
 }
 
-/* Replaces the choice by the candidate without the places that lose, if that is better. */
+/* Replaces the choice by the candidate without the losing places, if that one is better. */
 static bool improve(CommandSearch *s, CommandSearch *at, Choice *best) {
     Choice c = {0};
     int other;

@@ -1,4 +1,4 @@
-/* outline.c -- what a graph computes, but for its constants, as a number. */
+/* outline.c -- numbers graphs by what they compute, apart from their constants. */
 #include "search/outline.h"
 
 static void sort_numbers(int n, uint32_t v[]) {
@@ -9,9 +9,10 @@ static void sort_numbers(int n, uint32_t v[]) {
         }
 }
 
-/* A number of what node n computes, equal for the same operator on the same inputs. Of a constant
-   only the type counts, unless it is plain, or floats made of bytes, whose types count: rules that
-   undo each other leave it computed anew. */
+/* Returns a number for what node n computes: the same for the same operator on the same inputs. Of
+   a constant only the type counts, since rules that undo each other may leave it computed anew;
+   exceptions are constants whose elements are all equal, and floats made of bytes, whose inputs
+   count. */
 static uint32_t node_outline(World *w, Intern *outlines, const Constants *c, const Node *n,
                              const uint32_t of[]) {
     enum { LEAF, CONSTANT, COMPUTED };

@@ -17,7 +17,7 @@
 #define BATCH_TIMEOUT 900.0 /* seconds */
 /* MEMORY_SHARE: the share of the free memory that a batch may take. MEMORY_OF_FILE: how many times
    its size a file takes there. A session of ONNX Runtime takes 1.05 times a file of weights, and
-   more while it is loaded. */
+   the session that is being loaded takes more. */
 #define MEMORY_SHARE 0.5
 #define MEMORY_OF_FILE 1.5
 

@@ -44,9 +44,9 @@ static bool search(Run *r, Derivation *d) {
     return r->o->measure_with ? search_command(r, d) : search_runtime(r, d);
 }
 
-/* Decides what is returned if no rule gained but functions or Ifs were inlined. The inlined file is
-   returned only if it gains on a target that times files; otherwise the user's file is, since the
-   built-in runtime plans the same steps for both. */
+/* Decides what is returned if no rule gained but functions or Ifs were inlined. If times are
+   measured, the inlined file is returned only if it gains on a target that times files; otherwise
+   the user's file is, since the built-in runtime plans the same steps for both. */
 static bool judge_inlining(Run *r, const Derivation *d) {
     bool gains = false;
     if (!r->inlined || derivation_changes(d) || r->stats.bodies_ratio > 0) return true;
@@ -172,7 +172,8 @@ static void describe_result(Run *r, Derivation *d, IsomerResult *out) {
 }
 
 /* Writes the model and the other files. The texts about the model are made before it is written, so
-   that running out of memory leaves the old file as it is. */
+   that running out of memory leaves the old file as it is; only with external weights, whose size
+   is not known before, they are made afterwards. */
 static bool write_result(Run *r, Derivation *d, const Views *views, IsomerResult *out) {
     bool changed = derivation_changes(d);
     if (!r->o->external) describe_result(r, d, out);

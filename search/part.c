@@ -1,4 +1,5 @@
-/* part.c -- cutting a place out of the model, rewriting it, printing both over placeholders. */
+/* part.c -- cuts a place out of the model, rewrites it, and prints both graphs over placeholders,
+   so that equal parts are recognized. */
 #include "search/part.h"
 #include "graphs/constants.h"
 #include "graphs/fold.h"
@@ -10,17 +11,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BORDER 4    /* times a place's own time: a neighbour that takes more is left out */
-#define NEAR 20e-6  /* seconds that a neighbour may take whatever the place takes */
-#define CALL 2e-6   /* seconds that starting a node takes, whatever it computes */
-#define DRAWN 16384 /* bytes: what numbers constants this large have does not affect times */
-/* Of what the file may grow by: floats made of bytes that take more are expected to be left as
-   these bytes in the whole model, where a target computes them in each run. */
+/* A neighbour that takes more than this many times the place's time is left out. */
+#define BORDER 4
+#define NEAR 20e-6 /* seconds that a neighbour may take in any case */
+#define CALL 2e-6  /* seconds that starting a node takes, whatever it computes */
+/* The contents of constants of at least so many bytes do not affect times. */
+#define DRAWN 16384
+/* A share of the growth that the file is allowed. Floats computed from bytes that take more are
+   expected to be left as bytes in the whole model, where the target computes them in each run. */
 #define UNPACKED 0.25
-#define ALIKE 0.98 /* of the arithmetic of the same operators: without biases, for example */
-#define PEAK 1.1   /* times the rate of the target's product of matrices: no operator exceeds it */
+/* Two graphs with the same operators count as doing the same arithmetic if one does at least this
+   share of the other's; they may differ by biases, for example. */
+#define ALIKE 0.98
+/* No operator is expected to exceed the rate of the target's matrix product by more than this
+   factor. */
+#define PEAK 1.1
 
-/* A place as a model of its own, and its rewriting, in the World of the run. */
+/* A place as a model of its own, and its rewriting, in the run's World. */
 typedef struct CutPart {
     RunSource source;
     World *w;
@@ -34,7 +41,8 @@ typedef struct CutPart {
 
 /* ---- cutting */
 
-/* The part around the nodes `core` of the whole. `refer`: it will not be written. */
+/* Reads the part around the nodes `core` of the whole model. `refer`: the part will not be written,
+   so large weights are only referred to. */
 static bool read_part(CutPart *p, const Run *whole, const bool core[], PartBorder border,
                       bool refer, const char **why) {
     RunSource *s = &p->source;
@@ -77,7 +85,8 @@ static PartBorder border_of(const Pricing *x, const Place *at) {
     return (PartBorder){x->profile->known ? x->profile->seconds : NULL, fmax(NEAR, BORDER * own)};
 }
 
-/* False: *why, in the arena of the part. close_part in any case. */
+/* Cuts out and rewrites the part of a place. Returns false with *why set, in the arena of the part.
+   Call close_part in either case. */
 static bool open_part(CutPart *p, const Pricing *x, int place, bool refer, const char **why) {
     const Run *whole = x->r;
     const Place *at = &x->places->place[place];
@@ -97,10 +106,10 @@ static void close_part(CutPart *p) {
     world_reset(p->w, p->mark);
 }
 
-/* ---- what is alike */
+/* ---- recognizing equal parts */
 
-/* Inputs, and constants whose values do not matter, are replaced by numbered inputs, the same in
-   both graphs. */
+/* Prints a graph with its inputs, and its constants whose values do not matter, replaced by
+   numbered inputs, which are the same for both graphs of a part. */
 static void print_alike(CutPart *p, const Graph *g, ValueMap *map, int *serial, Text *t) {
     World *w = p->w;
     Error ignored = {0};
@@ -123,7 +132,7 @@ static void print_alike(CutPart *p, const Graph *g, ValueMap *map, int *serial, 
 
 typedef struct Spelling {
     int n;
-    const char **type; /* of each node of the file */
+    const char **type; /* ONNX type of each node of the file */
 } Spelling;
 
 static Spelling spelling_of(const CutPart *p) {
@@ -150,7 +159,8 @@ static void digest_kind(CutPart *p, Spelling s, char out[33]) {
     hash_hex(t.data ? t.data : "", t.size, out);
 }
 
-/* The spelling in the file counts, too: it affects what a runtime does with it. */
+/* Sets the digests of a part. The ONNX nodes that the file uses count, too, since they affect what
+   a runtime does with it. */
 static void digest_part(CutPart *p, PartPrice *out) {
     Arena *a = p->arena;
     Text before = text_new(a), after = text_new(a);
@@ -183,7 +193,8 @@ static int add_price(Pricing *x, const PartPrice *price) {
     return x->npart++;
 }
 
-/* Floating-point operations of what the rules made, without what depends on constants alone. */
+/* Returns the floating-point operations of the nodes that rules made, except those that depend on
+   constants alone. */
 static double made_flops(CutPart *p) {
     const Constants c = constants_find(p->w, p->arena, &p->d.graph, NULL, NULL);
     double sum = 0;
@@ -195,9 +206,10 @@ static double made_flops(CutPart *p) {
     return sum;
 }
 
-/* Seconds that more arithmetic than before takes at least: at the rate of the machine, or of the
-   place as it was, if that is higher (products of bytes, algorithms with fewer operations). 0:
-   there is no more, or nothing is known. */
+/* Returns a lower bound on the seconds of a rewriting that does more arithmetic than before: at the
+   rate of the machine, or of the place as it was if that is higher (as with products of bytes, or
+   algorithms with fewer operations). 0: there is not more arithmetic, or nothing is known. `most`:
+   the place's seconds in the profile. */
 static double least_after(CutPart *p, const Profile *profile, double most) {
     const Sizes sizes = p->source.sizes;
     if (!profile->known || most <= 0) return 0;
@@ -208,16 +220,17 @@ static double least_after(CutPart *p, const Profile *profile, double most) {
 
 /* ---- rewritings that only add */
 
-/* A node that moves elements or computes each by itself; without it most of the time remains. */
+/* Whether the node only moves elements or computes each element by itself. Without such a node,
+   most of the time remains. */
 static bool light(World *w, const Node *n) {
     const SigKind kind = sig_kind(w, n->sig, 0);
     return kind == SIG_VIEW || kind == SIG_RESHAPE || kind == SIG_ELEMENTWISE;
 }
 
-typedef struct Census { /* of the nodes of a graph that do not depend on constants alone */
-    int light, heavy;
-    int *of;      /* by operator */
-    double flops; /* of the heavy ones */
+typedef struct Census { /* counts the nodes of a graph that do not depend on constants alone */
+    int light, heavy;   /* nodes that are light(), and others */
+    int *of;            /* number of nodes by operator */
+    double flops;       /* operations of the heavy nodes */
 } Census;
 
 static Census take_census(CutPart *p, const Graph *g) {
@@ -233,8 +246,8 @@ static Census take_census(CutPart *p, const Graph *g) {
     return s;
 }
 
-/* The rewriting leaves all operators of the part and their arithmetic as they are, and adds light
-   ones, as where a convolution's bias is split off: it pays only where the target then chooses
+/* Whether the rewriting keeps all operators of the part and their arithmetic and adds light
+   operators, as when a convolution's bias is split off. That pays only if the target then chooses
    another algorithm. */
 static bool only_adds(CutPart *p) {
     const Census a = take_census(p, &p->source.start), b = take_census(p, &p->d.graph);
@@ -246,7 +259,8 @@ static bool only_adds(CutPart *p) {
 
 /* ---- prices */
 
-/* Without a profile nothing is known, and any place may gain all. */
+/* Returns the seconds that a place can gain at most. Without a profile nothing is known, and any
+   place may gain everything. */
 static double gain_most(const Pricing *x, int place) {
     const Place *at = &x->places->place[place];
     return x->profile->known ? profile_nodes(x->profile, at->n, at->node) : HUGE_VAL;

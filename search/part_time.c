@@ -1,4 +1,4 @@
-/* part_time.c -- times of parts as the target says them, kept in the cost file. */
+/* part_time.c -- times parts on the target, and keeps the times in the cost file. */
 #include "search/part_time.h"
 #include "search/command_limits.h"
 #include "search/part.h"
@@ -11,7 +11,8 @@ static const char *price_key(const Pricing *x, const PartPrice *p, const char *w
 
 static const char *const times[] = {"before", "after"};
 
-/* What a run that measured knows beside times; such a run tries these parts again. */
+/* Whether the run that measured stored this mark for the part. Only a frozen run relies on marks; a
+   run that measures tries the part again. */
 static bool has_mark(const Pricing *x, const PartPrice *p, const char *mark) {
     double any;
     return x->r->o->frozen &&
@@ -42,7 +43,8 @@ static bool store_price(const Pricing *x, const PartPrice *p) {
     return true;
 }
 
-/* As the target says; a small gain is timed again, and the smaller of both counts. */
+/* Times files of parts on the target. A small gain is timed again, and the smaller of both gains
+   counts. */
 static bool time_files(Pricing *x, int n, const char *const path[], double seconds[]) {
     const char *some[PART_BATCH + 1] = {path[0]};
     double again[PART_BATCH + 1];

@@ -1,5 +1,5 @@
-/* places.c -- applies sets of rules to the whole model, and unites applications that share nodes of
-   the file, directly or through what an application made. */
+/* places.c -- applies sets of rules to the whole model, and unites applications into places if they
+   share nodes of the file, directly or through what an application made. */
 #include "search/places.h"
 #include "graphs/constants.h"
 #include "ops/base/groups.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Only what the graph has: the World has the values of all graphs that there are. */
+/* Only the values of the graph are considered, since the World has the values of all graphs. */
 Origins origins_find(const RunSource *s, World *w, Arena *a) {
     Origins o = {.n = s->model_nodes + 1};
     const Constants c = constants_find(w, a, &s->start, NULL, NULL);
@@ -46,7 +46,8 @@ void roles_mark(const Library *l, const uint8_t role[], bool on[]) {
 
 typedef struct Union {
     int n;
-    int *group; /* by node of the file: a smaller or equal one of its group; -1: in none */
+    /* By node of the file: an equal or smaller node of its group; -1: it is in none. */
+    int *group;
 } Union;
 
 static void unite(Union *u, int a, int b) {
@@ -67,7 +68,7 @@ static int unite_step(Union *u, const Origins *o, const Derivation *d, NodeList 
     return first;
 }
 
-/* Unites applications that share a value they made: each alone may lose what they gain
+/* Unites applications that share a value that one of them made: each alone may lose what they gain
    together. */
 static void unite_shared(Union *u, const Derivation *d, const int first[]) {
     for (int k = 0; k < d->nshared; k++) {
@@ -82,12 +83,13 @@ typedef struct TypeWalk {
     const Derivation *d;
     const Origins *o;
     Union *u;
-    const bool *claimed; /* by node of the file: an application matched it */
-    int from;            /* a node of the application that the walk started at */
+    const bool *claimed; /* by node of the file: whether an application matched it */
+    int from;            /* a node of the application where the walk started */
 } TypeWalk;
 
-/* Unites the application with those that made what v is computed from, a few operators further up,
-   and with the operators between. False: there are none. */
+/* Unites the application where the walk started with the applications, up to a few operators above
+   v, whose results v is computed from, and with the operators between them. Returns false if there
+   are none. */
 static bool unite_above(const TypeWalk *x, Value v, int operators) {
     if (!v || v >= x->o->n || !x->o->node[v] || x->o->neutral[v]) return false;
     const int at = x->o->node[v] - 1;
@@ -99,9 +101,9 @@ static bool unite_above(const TypeWalk *x, Value v, int operators) {
     return any;
 }
 
-/* A target has kernels for some combinations of element types: where the type between operators
-   changes, each place alone leaves the operators next to it with two types, which none of them may
-   like. */
+/* Unites applications that change element types around the same operators. A target has kernels for
+   some combinations of element types only; where rules change the type between operators, each
+   place alone leaves the operators next to it with two types, for which there may be no kernel. */
 static void unite_types(Union *u, Arena *a, const Origins *o, const Derivation *d,
                         const int first[]) {
     enum { OPERATORS = 4 };
@@ -120,7 +122,8 @@ static void unite_types(Union *u, Arena *a, const Origins *o, const Derivation *
     }
 }
 
-/* The rules that were applied in a group and not undone, by name; first[s]: a node of step s. */
+/* Lists the names of the rules that were applied in a group and not undone. first[s] is a node of
+   step s. */
 static void list_rules(const Derivation *d, Arena *a, Union *u, const int first[],
                        const bool shown[], int group, Place *p) {
     int room = 0;
@@ -145,7 +148,7 @@ static Place *add_place(Places *p, Arena *a, Union *u, int group, int set) {
     return &p->place[p->n++];
 }
 
-/* inner: by application, the nodes of its match. */
+/* Adds the places of the last set. inner[s] holds the nodes of the match of application s. */
 static void places_append(Places *p, Arena *a, const Origins *o, const Derivation *d,
                           const NodeList inner[], int nnode) {
     const int set = p->nset - 1;
@@ -160,20 +163,20 @@ static void places_append(Places *p, Arena *a, const Origins *o, const Derivatio
         if (u.group[k] != k) continue;
         Place *place = add_place(p, a, &u, k, set);
         list_rules(d, a, &u, first, shown, k, place);
-        p->n -= !place->nrule; /* nothing is left of what was applied there */
+        p->n -= !place->nrule; /* drop the place if nothing is left of what was applied there */
     }
 }
 
 /* ---- the sets */
 
-/* Equal digests: the same applications in the same order. */
+/* Sets the digest of the log. Equal digests mean the same applications in the same order. */
 static void digest_log(const Derivation *d, char out[33]) {
     Text t = text_new(d->arena);
     prooflog_print(&d->log, &t);
     hash_hex(t.data, t.size, out);
 }
 
-/* The set with these roles, or with this digest; -1: none. */
+/* Returns the set with these roles or this digest; -1: there is none. */
 static int find_set(const Places *p, const RoleSet *set, int nrule) {
     for (int k = 0; k < p->nset; k++)
         if (!memcmp(p->set[k].role, set->role, (size_t)nrule) ||
@@ -188,7 +191,7 @@ static const uint8_t *roles_applied(const Derivation *d, Arena *a, const uint8_t
     return applied;
 }
 
-/* d has applied the set. */
+/* Adds a set that the derivation d has applied, and its places. */
 static void keep_set(Places *p, Arena *a, const Run *r, const Origins *o, Derivation *d,
                      RoleSet set) {
     NodeList *inner = ARENA_NEW(d->arena, NodeList, d->nstep);
@@ -199,7 +202,8 @@ static void keep_set(Places *p, Arena *a, const Run *r, const Origins *o, Deriva
     places_append(p, a, o, d, inner, model_stats(r->source.model).nodes);
 }
 
-/* With --keep-best an interrupt ends the search, but what is written is derived in full. */
+/* Whether the run is cancelled. With --keep-best an interrupt only ends the search, and what is
+   written is derived in full. */
 static bool is_cancelled(const void *run) {
     const Run *r = run;
     return !r->o->keep_best && run_signalled(r);
@@ -222,7 +226,7 @@ void places_say_limited(const Run *r, const Derivation *d) {
                 d->applied);
 }
 
-/* Applies the set to the whole model; the derivation lives in the arena. */
+/* Applies the set to the whole model. The derivation lives in the arena. */
 static bool apply_set(Run *r, Arena *a, Places *p, const RoleSet *set, Derivation *d) {
     const Library *l = &r->library;
     const RuleScope everywhere = {.everywhere = set->role};
@@ -259,7 +263,7 @@ bool places_add(Run *r, const Origins *o, Arena *a, Places *p, const RoleSet *gi
 
 static bool usable(const Library *l, int rule) { return l->rule[rule].on && l->rule[rule].count; }
 
-/* Whether rule k may follow the seeds of a set: rules that merge nodes and rules that split them
+/* Whether rule k may follow the seeds of a set. Rules that merge nodes and rules that split them
    would undo each other. */
 static bool may_follow(const Library *l, const RoleSet *set, int k) {
     const bool splits = set->seed >= 0 && l->rule[set->seed].splits;
@@ -285,7 +289,7 @@ static double nodes_flops(World *w, NodeList inner, Sizes sizes) {
 typedef struct Enabled {
     World *w;
     Sizes sizes;
-    double *flops; /* by rule */
+    double *flops; /* by rule: operations of the nodes that it could rewrite next; < 0: none */
 } Enabled;
 
 static void count_enabled(void *enabled, int rule, NodeList inner) {
@@ -293,8 +297,8 @@ static void count_enabled(void *enabled, int rule, NodeList inner) {
     x->flops[rule] = fmax(x->flops[rule], 0) + nodes_flops(x->w, inner, x->sizes);
 }
 
-/* The set is applied once more: what it made when its places were found is gone with the World's
-   state, and only the few sets that are extended need it. */
+/* Applies the set once more. What it made when its places were found is gone, because the World was
+   reset, and only the few sets that are extended need it. */
 double *places_enabled(Run *r, Arena *a, Places *p, const RoleSet *set) {
     const Library *l = &r->library;
     Enabled x = {r->w, r->source.sizes, ARENA_NEW(a, double, l->n)};
@@ -317,7 +321,8 @@ double *places_enabled(Run *r, Arena *a, Places *p, const RoleSet *set) {
 
 /* ---- the first sets */
 
-/* Moves that a rule leaves behind are taken away in every set. */
+/* Returns the roles of rules that tidy. They are part of every set, so that moves that a rule
+   leaves behind are removed. */
 static uint8_t *tidying_roles(const Library *l, Arena *a) {
     uint8_t *role = ARENA_NEW(a, uint8_t, l->n);
     for (int k = 0; k < l->n; k++)
@@ -342,7 +347,7 @@ bool places_find(Run *r, const Origins *o, Arena *a, const char *device, Places 
         if (!places_add(r, o, a, p, &(RoleSet){.role = role, .seed = -1, .whole = true}, &at))
             return false;
     }
-    if (!p->nset) return true; /* nothing fires */
+    if (!p->nset) return true; /* no rule applies */
     const uint8_t *tidying = tidying_roles(l, a);
     for (int k = 0; k < l->n && !stop_here(&p->alone_end, k); k++) {
         uint8_t *role = arena_copy(a, tidying, (size_t)l->n);

@@ -1,5 +1,6 @@
-/* price.c -- which parts are timed, in which order: a sample of each kind first, those first that
-   may gain most for the time that this takes; the search ends where they promise too little. */
+/* price.c -- decides which parts are timed, and in which order. A sample of each kind is timed
+   first; among parts, those that may gain most for the time that timing them takes come first. The
+   search ends if what was timed promises too little. */
 #include "search/price.h"
 #include "search/command_limits.h"
 #include "search/part.h"
@@ -12,8 +13,8 @@
 
 static bool is_known(const PartPrice *p) { return p->seconds[0] > 0; }
 
-/* A part by itself may be what the whole is not: with its sizes fixed the target fuses more. What
-   it gains there beyond what its nodes take in the whole is not gained. */
+/* Returns the seconds that a part gains, at most what its nodes take in the whole model. A part by
+   itself may behave unlike the whole: with its sizes fixed, the target fuses more. */
 static double part_gain(const PartPrice *p) {
     return fmin(p->seconds[0] - p->seconds[1], p->gain_most);
 }
@@ -24,7 +25,7 @@ static bool worth_timing(const Pricing *x, const PartPrice *p) {
     return weight(p) >= x->estimate_least && p->gain_most * p->count >= x->gain_least;
 }
 
-/* The prices of one kind in a set, heaviest first. */
+/* Lists the parts of one kind in a set, heaviest first. */
 static int prices_of(const Pricing *x, int set, const char *kind, int *list) {
     int n = 0;
     for (int k = 0; k < x->places->n; k++) {
@@ -38,15 +39,17 @@ static int prices_of(const Pricing *x, int set, const char *kind, int *list) {
     return n;
 }
 
-/* The index of the k-th of a sample of m, which has the first and the last of them. */
+/* Returns the index of the k-th of a sample of m parts, which includes the first and the last of
+   them. */
 static int sample_at(int m, int k) {
     return m <= SAMPLE_SIZE ? k : k * (m - 1) / (SAMPLE_SIZE - 1);
 }
 
 static int sample_size(int m) { return m < SAMPLE_SIZE ? m : SAMPLE_SIZE; }
 
-/* All of a sample gain: what was not timed is expected to gain by the worst of their ratios, its
-   time being its estimate scaled as theirs. Timing the whole model decides in the end. */
+/* Called if all parts of a sample gain: the parts that were not timed are expected to gain by the
+   worst of the sample's ratios, and their time is estimated by the sample's times. The times of
+   whole models decide in the end. */
 static void expect_untimed(Pricing *x, int m, const int list[]) {
     double time = 0, estimates = 0, ratio = 0;
     for (int k = 0; k < m; k++) {
@@ -66,7 +69,7 @@ static void expect_untimed(Pricing *x, int m, const int list[]) {
 
 typedef enum SampleVerdict { NONE_GAINS, SOME_GAIN, ALL_GAIN } SampleVerdict;
 
-/* Of a sample that was timed. A gain below a hundredth of its time is not pursued. */
+/* Judges a sample that was timed. A gain below a hundredth of its time is not pursued. */
 static SampleVerdict judge_sample(const Pricing *x, int m, const int list[]) {
     double time = 0, gain = 0;
     int known = 0, sure = 0;
@@ -82,7 +85,7 @@ static SampleVerdict judge_sample(const Pricing *x, int m, const int list[]) {
                                                     : SOME_GAIN;
 }
 
-/* The kinds of parts in a set, each by one of them. */
+/* Lists one part of each kind in a set. */
 static int kinds_of(const Pricing *x, int set, int *list) {
     int n = 0;
     for (int k = 0; k < x->places->n; k++) {
@@ -96,8 +99,8 @@ static int kinds_of(const Pricing *x, int set, int *list) {
 
 /* ---- what is timed, in which order */
 
-/* By place of one kind in one set: the seconds that it gains; where it was not timed, in
-   proportion to those of its kind that were. */
+/* Sets, for the places of one kind in one set, the seconds that each gains. For parts that were not
+   timed, they are in proportion to those of the same kind that were. */
 static void expected_gains(const Pricing *x, int set, const char *kind, double *gain) {
     double known = 0, gained = 0;
     for (int pass = 0; pass < 2; pass++)
@@ -110,7 +113,7 @@ static void expected_gains(const Pricing *x, int set, const char *kind, double *
         }
 }
 
-/* By place: the seconds that it is expected to gain. */
+/* Returns, by place, the seconds that it is expected to gain. */
 static double *expected_by_place(const Pricing *x, Arena *a) {
     double *gain = ARENA_NEW(a, double, x->places->n);
     int *kind = ARENA_NEW(a, int, x->places->n);
@@ -121,7 +124,7 @@ static double *expected_by_place(const Pricing *x, Arena *a) {
     return gain;
 }
 
-/* Seconds that all places gain, each node of the file counted once. */
+/* Returns the seconds that all places gain together, where each node of the file counts once. */
 static double all_promise(const Pricing *x, Arena *a, const double gain[]) {
     const Place *place = x->places->place;
     const int nnode = model_stats(x->r->source.model).nodes;
@@ -135,8 +138,8 @@ static double all_promise(const Pricing *x, Arena *a, const double gain[]) {
     return sum;
 }
 
-/* Once the whole model is asked whether it keeps what its places promise. In a frozen run it does
-   unless the run that measured ended there. */
+/* Times the whole model once, to see whether it keeps what its places promise. A frozen run assumes
+   that it does, unless the run that measured ended there. */
 static bool ask_whole(Pricing *x, const double gain[]) {
     x->whole_asked = true;
     if (!x->whole(x->user, gain, &x->whole_gains)) return false;
@@ -146,7 +149,8 @@ static bool ask_whole(Pricing *x, const double gain[]) {
     return true;
 }
 
-/* Whether the places promise enough, and the whole keeps it. */
+/* Decides whether the search goes on: the places must promise enough, and the whole model must keep
+   it. */
 static bool judge_promise(Pricing *x, Arena *a) {
     const double *gain = expected_by_place(x, a), sum = all_promise(x, a, gain),
                  now = run_seconds(x->r);
@@ -158,7 +162,7 @@ static bool judge_promise(Pricing *x, Arena *a) {
     return true;
 }
 
-/* A frozen run asks and ends where the run that measured did. */
+/* Times the whole model and ends where the run that measured did; for a frozen run. */
 static bool judge_as_kept(Pricing *x, Arena *a) {
     if (!x->whole_asked && x->asked >= x->asking.at && !ask_whole(x, expected_by_place(x, a)))
         return false;
@@ -166,15 +170,16 @@ static bool judge_as_kept(Pricing *x, Arena *a) {
     return true;
 }
 
-/* Patience is over: it is again after twice the time, when more must be promised, since what is not
-   timed yet is expected to gain like what was timed first. */
+/* Whether patience is over. After that it is over again after twice the time, when more must be
+   promised, since parts that are not timed yet are expected to gain like those timed first. */
 static bool patience_over(const Pricing *x) {
     const double until = x->giving_up.until;
     if (run_seconds(x->r) < (x->sampled ? until : 2 * until)) return false;
-    return x->sampled || x->batches >= PATIENCE_BATCHES; /* a busy machine times few */
+    return x->sampled || x->batches >= PATIENCE_BATCHES; /* few fit on a busy machine */
 }
 
-/* Decides when patience is over whether the search goes on. False: the run's error is set. */
+/* Decides, when patience is over, whether the search goes on. Returns false with the run's error
+   set on failure. */
 static bool judge_patience(Pricing *x) {
     const bool frozen = x->r->o->frozen;
     if (x->ended || (!frozen && !patience_over(x))) return true;
@@ -188,8 +193,8 @@ bool price_end(const Pricing *x) {
     return stop_keep(&x->late) && stop_keep(&x->asking) && stop_keep(&x->giving_up);
 }
 
-/* A rewriting that only adds, of a set of which a few such parts were timed that gain nothing
-   together: by noise, some always do. */
+/* Whether the rewriting only adds light operators, and a few such parts of its set were timed and
+   gain nothing together. Because of noise, some of them always seem to gain. */
 static bool adds_in_vain(const Pricing *x, const PartPrice *p) {
     double before = 0, after = 0;
     int known = 0;
@@ -202,14 +207,14 @@ static bool adds_in_vain(const Pricing *x, const PartPrice *p) {
     return known >= ADDING_PARTS && after > ADDING_GAINS * before;
 }
 
-/* Of the part that was asked for last, which the cost file lacks: the run that measured did not end
-   before it. */
+/* For a frozen run, whether the time of the part asked for last, which the cost file lacks, should
+   be there: the run that measured did not end before it. */
 static bool is_missing(const Pricing *x) {
     return x->asked <= x->late.at && x->asked <= x->giving_up.at;
 }
 
-/* One batch: list[k], unless it was timed or is not worth it, and the others of the list that
-   rewrite the same part. */
+/* Times one batch: list[k], unless it was asked for or is not worth timing, and the other parts of
+   the list that rewrite the same part. */
 static bool time_batch(Pricing *x, int n, const int list[], int k) {
     int batch[PART_BATCH], m = 0;
     const PartPrice *first = &x->part[list[k]];
@@ -232,7 +237,8 @@ static bool time_listed(Pricing *x, int n, const int list[]) {
     return true;
 }
 
-/* By price: it belongs to a set grown from a rule by which some place gains clearly. */
+/* Sets hot[] by part: whether it belongs to a set grown from a rule by which some place gains
+   clearly. */
 static void find_hot(const Pricing *x, bool hot[], bool rule[]) {
     const Places *p = x->places;
     memset(hot, 0, sizeof *hot * (size_t)x->npart);
@@ -248,13 +254,14 @@ static void find_hot(const Pricing *x, bool hot[], bool rule[]) {
         }
 }
 
-/* What the places of a part may gain by the profile, for each second that timing it takes. */
+/* Returns the seconds that the places of a part may gain by the profile, for each second that
+   timing it takes. */
 static double urgency(const Pricing *x, const PartPrice *p) {
     return (x->profile->known ? p->gain_most * p->count : 1) /
            (PART_LOAD_SECONDS + PART_CALLS * p->estimate);
 }
 
-/* Sets grown from a gain first; otherwise the most urgent part. */
+/* Times the parts of a list: first those that are hot (find_hot), then the most urgent ones. */
 static bool time_urgent_first(Pricing *x, int n, int list[]) {
     bool *hot = ARENA_NEW(x->r->arena, bool, x->npart),
          *rule = ARENA_NEW(x->r->arena, bool, x->r->library.n);
@@ -273,12 +280,13 @@ static bool time_urgent_first(Pricing *x, int n, int list[]) {
     return true;
 }
 
-/* The order in which a sample of m is timed: the heaviest, the lightest, those between. */
+/* Returns the part of a sample of m that is timed in this round: first the heaviest, then the
+   lightest, then those between. */
 static int sample_order(int m, int round) {
     return round == 0 ? 0 : round == 1 ? sample_size(m) - 1 : round - 1;
 }
 
-/* The first ones of a sample all lose clearly. */
+/* Whether all parts of a sample that were timed before this round lose clearly. */
 static bool hopeless_kind(const Pricing *x, int m, const int list[], int round) {
     int known = 0;
     for (int k = 0; k < round && k < sample_size(m); k++) {
@@ -290,7 +298,8 @@ static bool hopeless_kind(const Pricing *x, int m, const int list[], int round) 
     return known >= LOSSES_ENOUGH;
 }
 
-/* Of a set: many parts, the heaviest of each kind among them, were timed, and none gains. */
+/* Whether many parts of a set, with the heaviest of each kind among them, were timed and none
+   gains. */
 static bool futile_set(const Pricing *x, int set, int nkind, const int kind[], int *list) {
     int known = 0;
     for (int i = 0; i < nkind; i++) {
@@ -303,7 +312,7 @@ static bool futile_set(const Pricing *x, int set, int nkind, const int kind[], i
     return known >= FUTILE_PARTS;
 }
 
-/* The next part of the sample of each kind in each set. */
+/* Times the next part of the sample of each kind in each set. */
 static bool time_samples(Pricing *x, int from, int round, int *kind, int *list) {
     int *some = NULL, n = 0, room = 0;
     for (int set = from; set < x->nset; set++) {
@@ -319,8 +328,9 @@ static bool time_samples(Pricing *x, int from, int round, int *kind, int *list) 
     return time_urgent_first(x, n, some);
 }
 
-/* Of each kind in a set a few were timed, large and small. If none of them gains, the rest is
-   skipped; if all do, it is expected to; otherwise it is timed too. */
+/* Decides on the rest of each kind in a set, after a few parts, large and small, were timed. If
+   none of them gains, the rest is skipped; if all do, the rest is expected to gain; otherwise it is
+   timed, too. */
 static bool time_rest(Pricing *x, int set, int *kind, int *list) {
     const int nkind = kinds_of(x, set, kind);
     for (int i = 0; i < nkind; i++) {

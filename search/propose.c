@@ -1,5 +1,5 @@
-/* propose.c -- which of the graphs found for the regions go together into a candidate for the whole
-   model. */
+/* propose.c -- proposes which of the graphs found for the regions are combined into a candidate for
+   the whole model. */
 #include "search/search_runtime_inner.h"
 #include <math.h>
 
@@ -17,7 +17,7 @@ static void propose(const RuntimeSearch *o, Take *take[], int *n) {
     ++*n;
 }
 
-/* The region with the largest predicted gain among those not listed yet; -1: none. */
+/* Returns the region with the largest predicted gain among those not named yet; -1: none. */
 static int most_gain(const RuntimeSearch *o, const bool named[]) {
     int most = -1;
     for (int k = 0; k < o->nsolved; k++)
@@ -27,15 +27,16 @@ static int most_gain(const RuntimeSearch *o, const bool named[]) {
     return most;
 }
 
-/* What prices alone prefer: the cheapest solution, where it is at least 3 % cheaper than the one of
-   fewest nodes. */
+/* Returns what prices alone prefer: the cheapest solution if it is at least 3 % cheaper than the
+   one with the fewest nodes. */
 static Take preferred_take(const RuntimeSearch *o, int k) {
     const RegionSolution *s = &o->solution[k];
     return s->cheapest && s->cheapest->after.seconds < RUN_GAIN * s->after.seconds ? TAKE_CHEAPEST
                                                                                    : TAKE_BEST;
 }
 
-/* What gains most for the bytes that it adds, as long as the file may grow by them. */
+/* Takes the regions that gain most for the bytes that they add, as long as the file may grow by
+   them. */
 static void take_fitting(const RuntimeSearch *o, Take take[]) {
     double left = (double)o->r->growth_limit;
     bool *seen = ARENA_NEW(o->r->arena, bool, o->nsolved);
@@ -53,7 +54,7 @@ static void take_fitting(const RuntimeSearch *o, Take take[]) {
     }
 }
 
-/* Bytes by which a solution makes the constants of its region larger. */
+/* Returns the bytes by which a solution makes the constants of its region larger. */
 static double growth_of(const RuntimeSearch *o, int k, const RegionSolution *s) {
     return graph_finished_bytes(o->r->w, &s->graph, o->constant[k], &o->limits) -
            graph_finished_bytes(o->r->w, &o->start[k], o->constant[k], &o->limits);
@@ -70,8 +71,9 @@ static void predict_gains(RuntimeSearch *o) {
     }
 }
 
-/* After the first: everything that backtracking found; the cheapest solution everywhere; what the
-   file may grow by of that; then everything except one region, and that region alone. */
+/* After the first candidate come everything that backtracking found; the cheapest solution
+   everywhere; as much of that as the file may grow by; then, for each region in turn, everything
+   except this region, and this region alone. */
 int search_propose(RuntimeSearch *o, Take *take[CANDIDATES + 1]) {
     Arena *a = o->r->arena;
     int n = 0;

@@ -1,4 +1,4 @@
-/* rank.c -- insertion from the end. */
+/* rank.c -- inserts into a sorted list, from its end. */
 #include "search/rank.h"
 
 int rank_insert(int n, int most, int list[], double key[], int x, double x_key) {

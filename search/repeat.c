@@ -1,9 +1,11 @@
-/* repeat.c -- the matches of a region's round, translated from the values of its graph to those of
-   the whole, are applied there: round by round, those of all regions together. */
+/* repeat.c -- repeats the solutions of regions in the whole graph. The matches of a region's round
+   are translated from the values of the region's graph to those of the whole graph and applied
+   there, round by round, for all regions together. */
 #include "search/repeat.h"
 
-/* Matches of one round in regions of the whole graph, and the values there that correspond to those
-   of a region's graph; map.to is 0 except for the current region. */
+/* The matches of one round in all regions, translated to the whole graph. `map` leads from the
+   values of the current region's graph to those of the whole graph; map.to is 0 for all other
+   values. */
 typedef struct Repeated {
     Run *r;
     Derivation *d;
@@ -19,7 +21,7 @@ static void make_room(Repeated *x) {
     x->map = (ValueMap){2 * n, ARENA_NEW(x->arena, Value, 2 * n)};
 }
 
-/* base[k] corresponds to the graph's input k. */
+/* Maps the values of a region's graph to the whole graph; base[k] corresponds to its input k. */
 static bool add_image(Repeated *x, const Graph *g, NodeList live, const Value base[]) {
     for (int k = 0; k < g->nin; k++) x->map.to[g->in[k]] = base[k];
     return nodes_substitute(x->r->w, x->r->w->scratch, live, &x->map, x->r->error);
@@ -46,7 +48,7 @@ static void translate_match(Repeated *x, const Match *m) {
     out->root = root;
 }
 
-/* Appends the matches of a region's round. */
+/* Appends the translated matches of a region's round. */
 static bool gather_matches(Repeated *x, const Region *region, const RegionRound *round) {
     Run *r = x->r;
     ArenaMark mark = arena_mark(r->w->scratch);
@@ -61,8 +63,8 @@ static bool gather_matches(Repeated *x, const Region *region, const RegionRound 
     return good;
 }
 
-/* Round k of all regions at once, since they share no node; a match that needs a round of its own
-   gets one after them. *more: there was a round k. */
+/* Applies round k of all regions at once, since they share no node. A match that needs a round of
+   its own gets one afterwards. *more receives whether there was a round k. */
 static bool repeat_round(Repeated *x, int n, const Region region[],
                          const RegionSolution *const solution[], int k, bool *more) {
     Run *r = x->r;

@@ -1,10 +1,12 @@
-/* reproduce.c -- a small case that shows a disagreement. Original and result have pairs of values
-   that should be equal; both graphs compute all of them on the data of the check, and the first
-   pair that differs is blamed. The region lies between it and the nearest pairs before it, which
-   agree. Its inputs are the values that the original computes there, so that values computed from
-   one another stay related. If the region shows the disagreement too, it is the reproducer: two
-   graphs as text with constants, the data, the result of each side, and the rules applied in
-   between. Otherwise the region is extended to the model's inputs. */
+/* reproduce.c -- reduces a disagreement to a small case. Original and result have pairs of values
+   that should be equal. Both graphs compute all of them on the data of the check, and the first
+   pair that differs is blamed. The region to be shown lies between this pair and the nearest pairs
+   before it, which agree. Its inputs are the values that the original computes there, so that
+   values computed from one another stay related.
+
+   If the region shows the disagreement as well, it is the reproducer: two graphs as text with
+   constants, the data, the result of each side, and the rules applied in between. Otherwise the
+   region is extended to the model's inputs. */
 #include "graphs/check.h"
 #include "search/input_data.h"
 #include "search/reproduce.h"
@@ -20,8 +22,8 @@
 #include <string.h>
 
 enum {
-    SAMPLES = 6,    /* random samples tried */
-    LARGE = 1 << 22 /* elements of an input that is written, at most */
+    SAMPLES = 6,    /* samples of the data that are tried */
+    LARGE = 1 << 22 /* an input with more elements is not written */
 };
 typedef struct Pairs {
     Run *r;
@@ -30,12 +32,13 @@ typedef struct Pairs {
     Sizes sizes;
     CheckOptions options;
     int n;
-    Value *old, *now; /* ascending; equal in meaning */
-    int nboundary;    /* inputs of the current region that stand for values of the original */
-    Value *boundary;  /* these values */
-    Value *input;     /* the inputs */
-    void **computed;  /* what the original computes there */
-    int computed_on;  /* on this sample; -1: nothing yet */
+    Value *old, *now; /* pairs of values that should be equal; old[] is ascending */
+    /* Number of inputs of the current region that stand for values of the original. */
+    int nboundary;
+    Value *boundary; /* these values of the original */
+    Value *input;    /* the inputs that stand for them */
+    void **computed; /* what the original computes for them */
+    int computed_on; /* the sample on which it was computed; -1: none yet */
     const char *folder;
 } Pairs;
 
@@ -59,7 +62,7 @@ static void find_pairs(Pairs *p) {
     }
 }
 
-/* What the original's input is on a sample. */
+/* Returns the data of the original's input k on a sample. */
 static const void *model_data(const Pairs *p, int k, int sample, DType t, int64_t n) {
     void *data = arena_alloc(p->arena, element_bytes(t, n));
     const CheckOptions o = {
@@ -68,7 +71,7 @@ static const void *model_data(const Pairs *p, int k, int sample, DType t, int64_
     return data;
 }
 
-/* The original's values at the boundaries, on the data of a sample. */
+/* Computes the original's values at the boundaries, on the data of a sample. */
 static bool compute_boundaries(Pairs *p, int sample) {
     World *w = p->r->w;
     Error ignored = {0};
@@ -96,8 +99,8 @@ static bool compute_boundaries(Pairs *p, int sample) {
     return ran;
 }
 
-/* A CheckGiven: at a boundary, what the original computes there; for an input of the model, what
-   the check uses. */
+/* Implements CheckGiven: at a boundary, the data is what the original computes there; for an input
+   of the model, what the check uses. */
 static bool region_data(const void *pairs, const char *input, int sample, DType t, int64_t n,
                         void *out) {
     Pairs *p = (Pairs *)(uintptr_t)pairs;
@@ -114,7 +117,7 @@ static bool in_either(const Pairs *p, const NodeList live[2], Value v) {
     return is_live(live[0], v, p->r->w) || is_live(live[1], v, p->r->w);
 }
 
-/* None yet, with room for n. */
+/* Removes all boundaries and makes room for n. */
 static void set_boundaries(Pairs *p, int n) {
     p->nboundary = 0;
     p->computed_on = -1;
@@ -123,7 +126,8 @@ static void set_boundaries(Pairs *p, int n) {
     p->computed = ARENA_NEW(p->arena, void *, n);
 }
 
-/* The graphs of the last pair over the pairs before it (near) and the model's inputs. */
+/* Makes the graphs of both sides that compute pair `last` from the pairs before it (`near`) and the
+   model's inputs, or from the model's inputs alone. */
 static bool region(Pairs *p, int last, bool near, Graph out[2]) {
     int n = near ? last : 0;
     Graph side[2] = {{p->r->source.original.nin, 1, p->r->source.original.in, &p->old[last]},
@@ -161,7 +165,8 @@ static bool graphs_differ(Pairs *p, const Graph g[2], int samples, CheckResult *
     return graphs_check(p->r->w, &g[0], &g[1], p->sizes, &o, result, &ignored) && !result->agrees;
 }
 
-/* The first pair that differs on the data of the check; -1: none, or it cannot be run. */
+/* Returns the first pair that differs on the data of the check; -1: there is none, or it cannot be
+   run. */
 static int find_last(Pairs *p) {
     CheckResult result;
     const Graph all[2] = {{p->r->source.original.nin, p->n, p->r->source.original.in, p->old},
@@ -217,7 +222,7 @@ static bool write_inputs(Pairs *p, const Graph *g, int sample, Text *t) {
     return true;
 }
 
-/* The first sample that shows it; its data is written. */
+/* Returns the first sample on which the graphs differ; -1: none. */
 static int first_sample(Pairs *p, const Graph g[2], CheckResult *result) {
     for (int k = 1; k <= SAMPLES; k++)
         if (graphs_differ(p, g, k, result)) return k - 1;

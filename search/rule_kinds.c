@@ -1,12 +1,13 @@
-/* rule_kinds.c -- rules that only ever take work away, and those that change the type of bytes. */
+/* rule_kinds.c -- recognizes rules that only ever take work away, and rules that change the type of
+   bytes. */
 #include "search/rule_kinds.h"
 #include <math.h>
 #include <string.h>
 
-enum { NOMINAL_SIZE = 64 }; /* what every size is taken to be */
-#define LIGHT_FLOPS 32.0    /* for each element: more is a contraction */
+enum { NOMINAL_SIZE = 64 }; /* the value assumed for every size */
+#define LIGHT_FLOPS 32.0    /* operations for each element: a node with more is a contraction */
 
-/* How many nodes move elements and compute nothing; -1: others compute. */
+/* Returns how many nodes move elements; -1: some node computes. */
 static int count_moves(World *w, const NodeList *live) {
     int n = 0;
     for (int k = 0; k < live->n; k++) {
@@ -19,7 +20,8 @@ static int count_moves(World *w, const NodeList *live) {
     return n;
 }
 
-/* Every operator of the second occurs in the first, as often. Nodes without inputs do not count. */
+/* Whether every operator of the second list occurs in the first one at least as often. Nodes
+   without inputs do not count. */
 static bool has_operators(World *w, Arena *a, const NodeList *first, const NodeList *second) {
     const Op **left = ARENA_NEW(a, const Op *, first->n);
     for (int k = 0; k < first->n; k++) left[k] = node_get(w, first->v[k]).op;
@@ -33,7 +35,8 @@ static bool has_operators(World *w, Arena *a, const NodeList *first, const NodeL
     return true;
 }
 
-/* Elements that the nodes write; INFINITY: one of them does more than a little with each. */
+/* Returns the number of elements that the nodes write; INFINITY: one of the nodes is a
+   contraction. */
 static double light_work(World *w, Arena *a, const NodeList *live) {
     const uint32_t n = intern_count(w->table[TABLE_SYMBOL]) + 1;
     int64_t *size = ARENA_NEW(a, int64_t, n);
@@ -82,7 +85,8 @@ static bool is_result(const Graph *g, Value v) {
     return any;
 }
 
-/* Which values of a graph are looked at, beside those that its nodes compute for others. */
+/* Which values of a graph are considered in addition to those that its nodes compute for other
+   nodes. */
 typedef struct ValuesToo {
     bool inputs, results;
 } ValuesToo;
@@ -98,7 +102,7 @@ static bool has_type(World *w, const Graph *g, const NodeList *live, DType t, Va
     return false;
 }
 
-/* Bytes of one kind are in one side and not in the other. */
+/* Whether `with` has bytes of one kind and `without` has none of that kind. */
 static bool gains_bytes(World *w, const Graph *with, ValuesToo with_too, const Graph *without,
                         ValuesToo without_too) {
     static const DType bytes[] = {DT_INT8, DT_UINT8};

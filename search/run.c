@@ -1,4 +1,4 @@
-/* run.c -- what every part of a run may call: time, progress, cancellation, sizes, the derivation
+/* run.c -- what every part of a run uses: time, progress, cancellation, sizes, and the derivation
    to start from. */
 #include "search/run.h"
 #include "graphs/sizes.h"
@@ -64,7 +64,7 @@ bool run_targets_onnxruntime(const IsomerOptions *o) {
     return o->measure_with && !strcmp(o->measure_with, "onnxruntime");
 }
 
-/* The number that a list of --dim gives for one set of sizes; its last one, if the list is
+/* Returns the number that a list of --dim gives for one set of sizes; the last one, if the list is
    shorter. */
 static const char *number_in_set(Arena *a, const char *list, int size_set) {
     for (const char *next; size_set > 0 && (next = strchr(list, ',')); size_set--) list = next + 1;
@@ -82,9 +82,10 @@ static bool is_numbers(const char *s) {
 
 StringList string_list(IsomerTexts t) { return (StringList){t.n, (const char **)(uintptr_t)t.v}; }
 
-/* --dim with the internal names of the sizes, and of each list its number `size_set`. */
+/* Returns --dim with the internal names of the sizes, and with number `size_set` in place of each
+   list. */
 static StringList given_dims(Run *r, int size_set) {
-    if (r->sizes_fixed) return (StringList){0}; /* they are in the file */
+    if (r->sizes_fixed) return (StringList){0}; /* the sizes are in the file */
     const char **all = ARENA_NEW(r->arena, const char *, r->o->dim.n);
     for (int k = 0; k < r->o->dim.n; k++) {
         const char *option = r->o->dim.v[k], *equals = strrchr(option, '='), *name = NULL;

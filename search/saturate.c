@@ -1,25 +1,26 @@
 /* saturate.c -- adds a graph to an e-graph, applies rules until nothing changes or a limit is
-   reached, and extracts a cheap graph. The e-graph explains by applications of rules why that
-   equals the first one; in the order in which they were made, these applications are looked up in
-   the graph itself, by the classes of their results and inputs, and applied there. One that is not
-   found (its left side was replaced in the meantime) is skipped: the derivation then leads to
-   another graph, which is equal all the same. */
+   reached, and extracts a cheap graph. The e-graph explains by applications of rules why the
+   extracted graph equals the first one. These applications are looked up in the first graph itself,
+   in the order in which they were made, by the classes of their results and inputs, and applied
+   there. An application that is not found, because its left side was replaced in the meantime, is
+   skipped: the derivation then leads to another graph, which is equal all the same. */
 #include "search/saturate.h"
 #include "search/derive.h"
 #include "search/extract.h"
 #include <string.h>
 
-enum { PASSES = 2 };
+enum { PASSES = 2 }; /* over the applications that explain the equality */
 typedef struct Saturation {
     const Backtrack *b;
     Arena *arena; /* for the e-graph and what belongs to it */
     EGraph *g;
-    int nuse;
+    int nuse; /* equations that the e-graph uses: one for each instance */
     EquationUse *use;
-    const Instance **instance; /* of the library, by use */
+    const Instance **instance; /* by use: the instance of the library */
 } Saturation;
 
-/* Rules are used in their own direction only, so that they can be applied. */
+/* Collects the equations. Rules are used in their own direction only, so that they can be applied
+   to a graph. */
 static void collect_uses(Saturation *s) {
     const Library *l = s->b->library;
     s->use = ARENA_NEW(s->arena, EquationUse, l->ninstance);
@@ -40,7 +41,8 @@ static bool stopped(void *user, EGraph *g) {
     return b->stop && b->stop(b->user);
 }
 
-/* By number of application: it explains why the graph equals the extracted one. */
+/* Returns, by application, whether it is needed to explain why the graph equals the extracted
+   one. */
 static bool *needed_uses(const Saturation *s, const Graph *start, const Value out[], int *n) {
     egraph_applications(s->g, n);
     bool *needed = ARENA_NEW(s->arena, bool, *n);
@@ -99,7 +101,8 @@ static bool price_cheaper(Price a, Price b) {
     return a.seconds != b.seconds ? a.seconds < b.seconds : a.nodes < b.nodes;
 }
 
-/* One more application; only the rounds up to the cheapest graph count. */
+/* Applies one more application, as a round of its own. Only the rounds up to the cheapest graph
+   belong to the solution. Returns false if it cannot be applied. */
 static bool follow_application(Saturation *s, const EGraphApplication *a, Graph *g, int *nround,
                                RegionSolution *out) {
     const Backtrack *b = s->b;
@@ -121,7 +124,7 @@ static bool follow_application(Saturation *s, const EGraphApplication *a, Graph 
     return true;
 }
 
-/* Applies in the graph what explains why it equals the extracted one. */
+/* Applies to the graph the applications that explain why it equals the extracted one. */
 static void derive_towards(Saturation *s, const Value to[], const Graph *start,
                            RegionSolution *out) {
     int n, nround = 0;

@@ -1,6 +1,6 @@
-/* search_command.c -- search on a target that times files: where rules apply (places.h), what each
-   place gains (price.h), which are rewritten together (combine.h), which of the fastest really
-   is (confirm.h). */
+/* search_command.c -- the search with a measuring command, in four stages: find where rules apply
+   (places.h), what each place gains (price.h), which places are rewritten together (combine.h), and
+   which of the fastest candidates really is the fastest (confirm.h). */
 #include "search/search_command.h"
 #include "search/combine.h"
 #include "search/command_limits.h"
@@ -18,7 +18,7 @@
 
 /* ---- prices */
 
-/* What the priced places of a set promise together, in seconds. */
+/* Returns the seconds that the priced places of a set promise together. */
 static double set_promise(CommandSearch *s, int set) {
     double sum = 0;
     for (int k = 0; k < s->places.n; k++)
@@ -28,15 +28,15 @@ static double set_promise(CommandSearch *s, int set) {
     return sum;
 }
 
-/* Adds the set together with everything that it enables. */
+/* Adds the set extended by everything that it enables. */
 static bool extend_by_all(CommandSearch *s, int set, int *at) {
     const RoleSet all = set_with_followers(&s->r->library, s->r->arena, &s->places.set[set], -1);
     return places_add(s->r, &s->origins, s->r->arena, &s->places, &all, at);
 }
 
-/* Adds the set with all that it enables, and the set with each of FOLLOWERS rules that it enables
-   directly: those that could rewrite most of the arithmetic. Where all are applied, the first that
-   matches may leave nothing to the others. */
+/* Adds the set extended by all rules that it enables, and the set extended by each of FOLLOWERS of
+   these rules alone: those that could rewrite most of the arithmetic. Where all are applied, the
+   first one that matches may leave nothing to the others. */
 static bool extend_each(CommandSearch *s, int set) {
     Run *r = s->r;
     int at, n = 0, follower[FOLLOWERS];
@@ -54,7 +54,7 @@ static bool extend_each(CommandSearch *s, int set) {
     return true;
 }
 
-/* The set in from..to-1 that promises most; -1: none promises anything. */
+/* Returns the set in from..to-1 that promises most; -1: none promises anything. */
 static int most_promising(CommandSearch *s, int from, int to) {
     int best = -1;
     double most = 0;
@@ -65,7 +65,8 @@ static int most_promising(CommandSearch *s, int from, int to) {
     return best;
 }
 
-/* What the priced parts of a set lose together, as a share of their time; negative: they gain. */
+/* Returns what the priced parts of a set lose together, as a share of their time; negative: they
+   gain. */
 static double set_loss(const CommandSearch *s, int set) {
     double before = 0, after = 0;
     for (int k = 0; k < s->places.n; k++) {
@@ -76,8 +77,8 @@ static double set_loss(const CommandSearch *s, int set) {
     return before > 0 ? after / before - 1 : 0;
 }
 
-/* Adds two sets: all rules except those that lose by themselves; and those that gain by
-   themselves, with what they enable. */
+/* Adds two sets: all rules except those that lose by themselves; and those that gain by themselves,
+   with the rules that they enable. */
 static bool add_sets_by_gain(CommandSearch *s) {
     Run *r = s->r;
     const int nset = s->places.nset;
@@ -101,7 +102,8 @@ static bool add_sets_by_gain(CommandSearch *s) {
     return true;
 }
 
-/* Adds each rule with everything that it enables, until TIME_EXTENDING of the time is spent. */
+/* Adds each rule extended by everything that it enables, until TIME_EXTENDING of the time is
+   spent. */
 static bool extend_seeds(CommandSearch *s) {
     Stop stop = stop_open(s->r, s->device, "sets extended",
                           run_seconds(s->r) + TIME_EXTENDING * s->search_until);
@@ -111,7 +113,7 @@ static bool extend_seeds(CommandSearch *s) {
     return stop_keep(&stop);
 }
 
-/* Whether all nodes that rules rewrite together take too little for a gain. */
+/* Whether all nodes that rules rewrite take too little time together for a gain. */
 static bool little_rewritable(CommandSearch *s) {
     const Profile *p = &s->profile;
     double sum = p->other;
@@ -151,8 +153,8 @@ static Pricing pricing_new(CommandSearch *s) {
                      .hopeful_later = PROMISE_HOPELESS_LATER * s->baseline};
 }
 
-/* Prices rules alone and with what they enable; then, a few times, the best new set with what
-   it enables. */
+/* Prices the sets of single rules, alone and extended; then, a few times, extensions of the best
+   new set. */
 static bool price_sets(CommandSearch *s) {
     Run *r = s->r;
     const int seeds = s->places.nset;
@@ -178,8 +180,8 @@ static bool price_sets(CommandSearch *s) {
 
 /* ---- the winner */
 
-/* Whether confirming may still show a gain that counts: by the ratio, or within noise of it where
-   the places promise such a gain. */
+/* Whether confirming a candidate with this ratio may still show a gain that counts: the ratio does,
+   or it misses it by no more than noise and the places promise such a gain. */
 static bool may_count(const CommandSearch *s, double ratio) {
     const bool promised = s->promised >= (1 - RUN_GAIN) * s->baseline;
     return ratio <= RUN_GAIN + (promised ? CONFIRM_NOISE : 0);
@@ -189,7 +191,8 @@ static bool gains_what_counts(const ModelCandidate *c) {
     return c->ratio > 0 && c->ratio <= RUN_GAIN;
 }
 
-/* Confirms the winner if it may count. If it does, it becomes the derivation. */
+/* Confirms the winner if it may count. If it does count, the derivation becomes that of the
+   winner. */
 static bool confirm_winner(CommandSearch *s, int best, Derivation *d) {
     Run *r = s->r;
     if (run_size_set_count(r) > 1) r->stats.sizes = run_size_set_name(r, 0);
@@ -208,7 +211,7 @@ static bool confirm_winner(CommandSearch *s, int best, Derivation *d) {
     return candidate_apply(s, &s->v[best], r->arena, d);
 }
 
-/* Asks the target for its profile; stats.headroom says what that shows of the original. */
+/* Asks the target for its profile, and sets stats.headroom to what it shows of the original. */
 static bool read_profile(CommandSearch *s) {
     Run *r = s->r;
     if (!profile_target(r, s->v[0].path, s->folder->path, s->device, &s->profile)) return false;
@@ -220,7 +223,7 @@ static bool read_profile(CommandSearch *s) {
     return true;
 }
 
-/* The whole search: places, their prices, combinations, the winner. */
+/* Does the whole search: places, their prices, combinations, the winner. */
 static bool search_places(CommandSearch *s, Derivation *d) {
     Run *r = s->r;
     int best = 0;
@@ -242,7 +245,7 @@ bool search_command(Run *r, Derivation *d) {
     return good;
 }
 
-/* Times another file, or the user's (NULL), against the original as candidate 1. */
+/* Times another file (NULL: the user's), as candidate 1, against the original. */
 static bool confirm_file(CommandSearch *s, const Pieces *file) {
     int other = 1;
     s->search_until = s->confirm_until = run_command_seconds(s->r->o);

@@ -1,8 +1,9 @@
-/* search_runtime.c -- search by the costs of the built-in runtime's plans. The graph is cut into
-   regions; equal regions are solved once, by backtracking, and the rounds that solve a region are
-   repeated in each of its occurrences, so that the proof log is about the whole graph. Prices of
-   parts are only estimates: in the end a few candidates for the whole graph, which differ in the
-   regions that are left unchanged, are timed alongside the original, and the fastest is taken. */
+/* search_runtime.c -- the search for the built-in runtime, by the costs of its plans. The graph is
+   cut into regions. Equal regions are solved once, by backtracking, and the rounds of the solution
+   are repeated in each occurrence of the region, so that the proof log is about the whole graph.
+   Prices of parts are only estimates. So in the end a few candidates for the whole graph, which
+   differ in the regions that are left unchanged, are timed alongside the original, and the fastest
+   is taken. */
 #include "search/search_runtime.h"
 #include "search/cost_model.h"
 #include "search/repeat.h"
@@ -12,19 +13,19 @@
 #include <string.h>
 
 enum {
-    REGION = 200,        /* nodes of a region, at most */
-    CONSTANTS = 64 << 20 /* bytes of constants that the candidates may hold in memory, in addition
-                            to those of the first */
+    REGION = 200, /* nodes of a region, at most */
+    /* Bytes of constants that the further candidates may hold in memory together. */
+    CONSTANTS = 64 << 20
 };
 typedef struct RegionCandidate {
     Derivation made;
-    Trial *trial; /* of the finished derivation */
+    Trial *trial; /* original and result of the finished derivation */
 } RegionCandidate;
 
 /* ---- candidates */
 
-/* The derivation of a candidate, as rules made it and finished, starting from the model. *usable:
-   it differs from the model and can be written. */
+/* Derives a candidate from the model: *made as rules make it, *finished as it is written. *usable
+   receives whether it differs from the model and can be written. */
 static bool derive_taken(RuntimeSearch *o, const Take take[], Derivation *made,
                          Derivation *finished, bool *usable) {
     Run *r = o->r;
@@ -47,22 +48,22 @@ static bool derive_taken(RuntimeSearch *o, const Take take[], Derivation *made,
 
 /* ---- the choice */
 
-/* By prices alone, if nothing is timed or the model does not run completely. */
+/* Chooses by prices alone, if nothing is timed or the model does not run completely. */
 static void choose_by_price(RuntimeSearch *o, const Derivation *finished, bool *better) {
     RunStats *s = &o->r->stats;
     int nodes[2];
     const double before = cost_graph(o->cost, &o->r->source.original, NULL, &nodes[0]),
                  after = cost_graph(o->cost, &finished->graph, NULL, &nodes[1]);
     *better = search_counts_nodes(o->r->o) ? nodes[1] < nodes[0] : after < RUN_GAIN * before;
-    /* An estimate for the whole model is not a sum of measured prices. */
+    /* An estimate for the whole model is not a sum of measured prices, so it is not reported. */
     if (run_measures(o->r->o) && !cost_kinds(o->cost, &o->r->source.original, NULL, NULL)) return;
     s->predicted_before = before;
     s->predicted_after = after;
 }
 
-/* The fastest of those that run, timed alongside the original; -1: none gains enough. The least of
-   several noisy times is too optimistic, so the best of many is timed once more, against the
-   original alone, and that time counts. */
+/* Times the candidates alongside the original. *best receives the fastest; -1: none gains enough.
+   The least of several noisy times is too optimistic, so the best of many candidates is timed once
+   more, against the original alone, and that time counts. */
 static bool choose_by_time(RuntimeSearch *o, int n, RegionCandidate *v, int *best) {
     Run *r = o->r;
     Trial *trial[CANDIDATES];
@@ -93,8 +94,8 @@ static bool choose_by_time(RuntimeSearch *o, int n, RegionCandidate *v, int *bes
     return true;
 }
 
-/* Only one candidate if whole models cannot be timed: not all of the model runs, or not on random
-   data. */
+/* Decides by prices between one candidate and the original, because whole models cannot be timed:
+   the model does not run completely, or not on random data. */
 static void take_by_price(RuntimeSearch *o, const RegionCandidate *v, const Derivation *finished,
                           Derivation *d) {
     bool better = false;

@@ -1,5 +1,5 @@
-/* second_opinion.c -- a second opinion: the result is written to a temporary folder, and another
-   runtime compares it with the original there. The helper program is scripts/compare-onnx. */
+/* second_opinion.c -- gets a second opinion: the result is written to a temporary folder, and the
+   helper scripts/compare-onnx compares it with the original there by another runtime. */
 #include "search/child.h"
 #include "search/input_data.h"
 #include "search/second_opinion.h"
@@ -9,15 +9,15 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { AGREES = 0, DISAGREES = 1, ABSENT = 5 }; /* the helper's exit codes */
-#define FAIL "FAIL "                            /* with which it begins what is wrong */
+enum { AGREES = 0, DISAGREES = 1, ABSENT = 5 }; /* exit codes of the helper */
+#define FAIL "FAIL " /* the helper begins a line with this if something is wrong */
 
 static bool not_installed(Run *r, const char *why) {
     return error_set(r->error, E_ENVIRONMENT, "--check-with", "%s could not compare the models: %s",
                      r->o->check_with, why);
 }
 
-/* The first line that contains a word, else the last line that is not empty. */
+/* Returns the first line that contains the word, or else the last line that is not empty. */
 static const char *line_of(Arena *a, const char *text, const char *word) {
     const char *found = "";
     for (size_t n; *text; text += n, text += *text == '\n') {
@@ -45,7 +45,7 @@ bool run_can_check_with(Run *r) {
 
 /* ---- the helper's command line */
 
-/* NULL: the error is set. */
+/* Returns the helper's command line; NULL: the error is set. */
 static char **make_command(Run *r, const char *folder, const char *result) {
     const int draws = r->o->check > 0 ? r->o->check : 1;
     CommandLine w = {.arena = r->arena};
@@ -80,7 +80,7 @@ static bool read_verdict(Run *r, int status, char *said) {
     return not_installed(r, status < 0 ? strerror(errno) : "its helper failed");
 }
 
-/* Asks again with other integers if the model does not run on these. */
+/* Asks the runtime, and asks again with other integers if the model does not run on these. */
 static bool ask_runtime(Run *r, const char *folder, const char *result) {
     char *said, **words;
     size_t n;

@@ -1,23 +1,23 @@
-/* solve_regions.c -- solves each region of the model once, however often it occurs: by
-   backtracking, or in an e-graph, as --search says. */
+/* solve_regions.c -- solves each region of the model once, however often it occurs: by backtracking
+   or in an e-graph, as --search says. */
 #include "search/cost_model.h"
 #include "search/saturate.h"
 #include "search/search_runtime_inner.h"
 #include <math.h>
 #include <string.h>
 
-#define ALPHA 1.05 /* of Backtrack */
+#define ALPHA 1.05 /* Backtrack.alpha */
 enum {
-    PATIENCE = 6, /* of Backtrack */
+    PATIENCE = 6, /* Backtrack.patience */
     SATURATE_ROUNDS = 8,
     SATURATE_NODES = 3000,
     SATURATE_MATCHES = 200
 };
-typedef struct Solving { /* one region */
+typedef struct Solving { /* the region that is being solved */
     RuntimeSearch *search;
     CostPart part;
-    double bytes; /* of its constants: a graph may have as many */
-    bool grown;   /* some graph had more */
+    double bytes; /* bytes of constants that a graph of the region may have */
+    bool grown;   /* some graph had more and was rejected */
 } Solving;
 
 bool search_counts_nodes(const IsomerOptions *o) { return o->cost && !strcmp(o->cost, "nodes"); }
@@ -27,7 +27,8 @@ static double region_bytes(const Solving *v, const Graph *g) {
     return graph_finished_bytes(o->r->w, g, v->part.constant, &o->limits);
 }
 
-/* A graph whose constants alone would make the file too large is worth nothing. */
+/* Prices a graph of the region. A graph whose constants alone would make the file too large is
+   worth nothing. */
 static Price region_price(void *user, const Graph *g) {
     Solving *v = user;
     const RuntimeSearch *o = v->search;
@@ -64,8 +65,9 @@ static void count_work(RunStats *stats, const RegionSolution *s) {
     stats->candidates += s->graphs;
 }
 
-/* By the algorithms that --search names. With `both`, the cheaper result counts; where whole models
-   are timed, both results are candidates. They share one budget of steps. */
+/* Solves region k by the algorithms that --search names. With `both`, the cheaper result counts,
+   or, if whole models are timed, both results are candidates. The algorithms share one budget of
+   steps. */
 static void solve_by(RuntimeSearch *o, Backtrack b, int k) {
     const char *how = o->r->o->search ? o->r->o->search : "backtrack";
     bool both = !strcmp(how, "both");
@@ -84,7 +86,7 @@ static void solve_by(RuntimeSearch *o, Backtrack b, int k) {
     else if (cheaper) o->solution[k].cheapest = arena_copy(o->r->arena, &other, sizeof other);
 }
 
-/* How often the region occurs. */
+/* Returns how often the region occurs. */
 static int count_equal(const RuntimeSearch *o, const Region *region) {
     int n = 0;
     for (int k = 0; k < o->nregion; k++) n += !strcmp(o->region[k].hash, region->hash);

@@ -1,4 +1,4 @@
-/* stop.c -- amounts of work in the cost file. */
+/* stop.c -- stores amounts of work in the cost file. */
 #include "search/stop.h"
 #include <math.h>
 

@@ -1,6 +1,6 @@
-/* target.c -- the measuring command as a child process with a socket pair: writing to a process
-   that died gives an error instead of a signal, so that the caller's signal handling is left
-   alone. */
+/* target.c -- runs the measuring command as a child process, connected by a socket pair: writing to
+   a process that died then gives an error instead of a signal, so the caller's signal handling is
+   left alone. */
 #include "search/target.h"
 #include "ops/base/process.h"
 #include <errno.h>
@@ -14,13 +14,17 @@
 #include <time.h>
 #include <unistd.h>
 
+/* LINE: bytes of a line, at most. PATIENCE_MS: how long target_stop waits for the process to end.
+   ASK_MS: how often cancellation is asked for. ENDING_MS: how long target_ended waits for the exit
+   status. */
 enum { LINE = 8192, PATIENCE_MS = 3000, ASK_MS = 100, ENDING_MS = 1000 };
 struct Target {
     pid_t pid;
     int fd;
-    bool failed;                /* it broke the protocol: nothing more is sent to it */
-    const volatile int *cancel; /* asked every ASK_MS: a signal may come just before a wait */
-    double memory;              /* bytes that the files of a batch may take together */
+    bool failed; /* it failed or broke the protocol: nothing more is sent to it */
+    /* Asked every ASK_MS, because a signal may come just before a wait. */
+    const volatile int *cancel;
+    double memory; /* bytes that the files of a batch may take together */
     size_t used;
     char buffer[LINE];
 };
@@ -35,7 +39,7 @@ Target *target_start(const char *command, double memory, Error *e) {
     Target *t = mem_realloc(NULL, sizeof *t);
     pid_t pid = t ? fork() : -1;
     if (pid == 0) {
-        /* A process group of its own: stopping it also stops what the shell started. */
+        /* A process group of its own, so that stopping it also stops what the shell started. */
         setpgid(0, 0);
         dup2(pair[1], STDIN_FILENO);
         dup2(pair[1], STDOUT_FILENO);
@@ -43,7 +47,7 @@ Target *target_start(const char *command, double memory, Error *e) {
         _exit(127);
     }
     close(pair[1]);
-    if (pid > 0) setpgid(pid, pid); /* whichever comes first */
+    if (pid > 0) setpgid(pid, pid); /* in both processes, since either may run first */
     if (pid < 0) {
         error_set(e, E_ENVIRONMENT, "--measure-with", "cannot start the measuring command: %s",
                   strerror(errno));
@@ -59,9 +63,10 @@ static bool target_fails(Error *e, const char *what) {
     return error_set(e, E_ENVIRONMENT, "--measure-with", "%s", what);
 }
 
-/* It closed its end: how it ended, if it has. The process stays to be waited for (target_stop). */
+/* Reports how the process ended, or that it only closed its output. The process can still be waited
+   for (target_stop). */
 static bool target_ended(const Target *t, Error *e) {
-    enum { NOT_FOUND = 127 }; /* what a shell says of a command */
+    enum { NOT_FOUND = 127 }; /* exit status of a shell that did not find the command */
     siginfo_t how = {0};
     for (int waited = 0; waited < ENDING_MS && !how.si_pid; waited += 20) {
         const struct timespec nap = {.tv_nsec = 20 * 1000 * 1000};
@@ -93,7 +98,7 @@ static bool send_all(Target *t, const char *text, size_t n, Error *e) {
     return true;
 }
 
-/* The next line without its newline; the buffer keeps the rest. */
+/* Reads the next line, without its newline. The buffer keeps what follows it. */
 static bool read_line(Target *t, double until, char *line, Error *e) {
     for (;;) {
         char *end = memchr(t->buffer, '\n', t->used);
@@ -172,7 +177,8 @@ static bool time_batch(Target *t, int n, Timing *v, double timeout_seconds, Erro
     }
 }
 
-/* Where a batch ends that begins with v[from], beside the first of all. */
+/* Returns the end of the batch that begins with v[from] and, beside it, contains the first file of
+   all. */
 static int batch_end(const Target *t, int n, const Timing *v, int from) {
     double bytes = v->bytes;
     int end = from;
@@ -180,7 +186,8 @@ static int batch_end(const Target *t, int n, const Timing *v, int from) {
     return end;
 }
 
-/* v[from..end) beside the first, which stands in front of them for as long. */
+/* Times v[from..end) in one batch with the first file, which takes the place of v[from - 1] for as
+   long as the batch lasts. The times are scaled to those of the first batch. */
 static bool time_further(Target *t, int from, int end, Timing *v, double timeout, Error *e) {
     const Timing before = v[from - 1];
     v[from - 1] = v[0];

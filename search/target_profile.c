@@ -1,5 +1,6 @@
-/* target_profile.c -- the helper profile-onnxruntime, its answer, and what the nodes would take if
-   each ran as fast as the machine computes or moves its data (the roofline). */
+/* target_profile.c -- asks the helper profile-onnxruntime for a profile, keeps it in the cost file,
+   and computes what the nodes would take if each ran as fast as the machine computes or moves its
+   data (the roofline). */
 #include "search/target_profile.h"
 #include "graphs/node_times.h"
 #include "search/child.h"
@@ -9,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN = 10 };
-#define SHOW_FROM 0.01 /* of the time lost in all: what a node loses, to be shown */
+enum { SHOWN = 10 };   /* nodes in the list of those that lose most */
+#define SHOW_FROM 0.01 /* a node is shown if it loses more than this share of all time lost */
 
 /* ---- asking */
 
@@ -26,7 +27,7 @@ static void read_times(Profile *p, const char *text) {
     for (int k = 0; k < p->n; k++) p->total += p->seconds[k];
 }
 
-/* ---- in the cost file: nodes that take no time have no entry */
+/* ---- in the cost file, where nodes that take no time have no entry */
 
 enum { KEPT_FLOPS = -3, KEPT_BYTES, KEPT_OTHER };
 
@@ -102,11 +103,11 @@ double profile_nodes(const Profile *p, int n, const int node[]) {
 
 typedef struct Loss {
     int node;
-    double least, lost; /* seconds */
+    double least, lost; /* least seconds that the node needs; seconds beyond that */
     const char *name, *type;
 } Loss;
 
-/* By node of the file: the least seconds that its arithmetic and its data take. */
+/* Returns, by node of the file, the least seconds that its arithmetic and its data need. */
 static Loss *least_times(const Run *r, const Profile *p) {
     const RunSource *s = &r->source;
     Loss *v = ARENA_NEW(r->arena, Loss, p->n);

@@ -1,8 +1,8 @@
-/* trial.c -- the last check before writing: the bytes to be written are read back and compared with
-   the original numerically, which tests rules, kernels and the writer together. The whole model is
-   compared if all of it runs at the given sizes; otherwise both are cut at the nodes that do not
-   run (they keep their names): their results become random data, the same on both sides, and their
-   inputs must agree. */
+/* trial.c -- the last check before writing. The bytes to be written are read back and compared with
+   the original numerically, which tests rules, kernels and the writer together. If the whole model
+   runs at the given sizes, it is compared as a whole. Otherwise both models are cut at the nodes
+   that do not run, which keep their names: their results become random data, the same on both
+   sides, and their inputs must agree. */
 #include "graphs/check.h"
 #include "search/input_data.h"
 #include "search/finish.h"
@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CUTS = 2000 };
+enum { CUTS = 2000 }; /* attempts to cut out a node that does not run */
 
 struct Trial {
     Run *r;
@@ -30,8 +30,8 @@ struct Trial {
     bool fits;       /* the original allows these sizes */
     Side sized;      /* the original at the sizes that options give */
     Cut both;        /* the original and the result, at `sizes` */
-    int result_fd;   /* the result's file in memory; 0: none */
-    Cleanup cleanup; /* closes it */
+    int result_fd;   /* descriptor of the result's file in memory; 0: there is none */
+    Cleanup cleanup; /* closes result_fd */
     OpenDevice open;
     CheckOptions options;
 };
@@ -47,8 +47,8 @@ static bool open_side(Trial *t, Side *s, const char *path, InputSize size, const
     return true;
 }
 
-/* An InputSize for both sides: the size that was given or guessed, wherever the file leaves it
-   open. */
+/* Implements InputSize for both sides: the size that was given or guessed, wherever the file leaves
+   it open. */
 static int64_t size_here(const void *user, const char *input, int axis, const char *param) {
     const Trial *t = user;
     const Graph *g = &t->sized.graph;
@@ -63,8 +63,8 @@ static int64_t size_here(const void *user, const char *input, int axis, const ch
     return -1;
 }
 
-/* With a number for each size of an input: given by options or guessed. More can be understood than
-   with open sizes. */
+/* Opens the original with a number for each size of its inputs, given by options or guessed, since
+   more can be understood than with open sizes. */
 static bool open_original(Trial *t) {
     const SizeOptions given = {string_list(t->r->o->input_shape), string_list(t->r->o->dim)};
     if (!open_side(t, &t->sized, t->r->source.path, size_given, &given)) return false;
@@ -72,7 +72,7 @@ static bool open_original(Trial *t) {
     return open_side(t, &t->both.side[0], t->r->source.path, size_here, t);
 }
 
-/* The result's bytes as a file in memory. */
+/* Opens the result from its bytes, as a file in memory. */
 static bool open_result(Trial *t, const Derivation *d) {
     Run *r = t->r;
     Arena *a = arena_new(r->escape, 0);
@@ -92,13 +92,14 @@ static bool open_result(Trial *t, const Derivation *d) {
 
 /* ---- comparing */
 
-/* Room for the difference of each compared output. */
+/* Makes room for the difference of each compared output. */
 static void keep_differences(Trial *t) {
     t->options.each = ARENA_NEW(t->arena, Difference, t->both.ncompared);
     for (int k = 0; k < t->both.ncompared; k++) t->options.each[k] = difference_none();
 }
 
-/* The node that keeps a side from being run, with the reason in *e; 0: both run. */
+/* Returns the node that prevents a side from being run, with the reason in *e; 0: both can be
+   run. */
 static NodeId find_obstacle(const Trial *t, const Graph g[2], int *side, Error *e) {
     for (*side = 0; *side < 2; ++*side) {
         const NodeId at = plan_obstacle(t->w, t->arena, &g[*side], t->sizes, e);
@@ -107,9 +108,9 @@ static NodeId find_obstacle(const Trial *t, const Graph g[2], int *side, Error *
     return 0;
 }
 
-/* Compares what remains of both sides; a node that does not run is cut out on both, and what
-   remains then is compared. False with *why: it cannot be compared numerically; without: the run's
-   error is set. */
+/* Compares what remains of both sides. A node that does not run is cut out of both, and what
+   remains then is compared. Returns false either with *why set, if a numerical comparison is not
+   possible, or with the run's error set. */
 static bool compare_sides(Trial *t, CheckResult *result, const char **why) {
     if (!t->fits)
         return *why = "no sizes were found that the model allows; --input-shape gives them", false;
@@ -142,8 +143,8 @@ static bool compare_sides(Trial *t, CheckResult *result, const char **why) {
 
 /* ---- from beginning to end */
 
-/* If nodes had to be cut, or functions or Ifs were inlined, the original file itself is run on
-   random data alongside the result; the difference goes into *result. */
+/* If nodes had to be cut, or the source was preprocessed, runs the original file itself alongside
+   the result on random data, and adds the difference to *result. */
 static void compare_files(Trial *t, CheckResult *result) {
     Difference d;
     char path[64];
@@ -183,7 +184,7 @@ static const char *compared_name(const Trial *t, const Difference *x) {
                : "a value inside";
 }
 
-/* By the tolerance that options give. */
+/* Judges a difference by the tolerance that options give. */
 static bool verdict_given(Trial *t, const Difference *x) {
     const double rtol = fmax(t->r->o->rtol, 0), atol = fmax(t->r->o->atol, 0);
     return x->max_rel <= rtol || x->max_abs <= atol ||
@@ -193,7 +194,8 @@ static bool verdict_given(Trial *t, const Difference *x) {
                      x->max_abs, x->max_rel, atol, rtol);
 }
 
-/* Where they first differ, with enough digits to tell the two apart. */
+/* Returns true if there is no difference beyond the tolerance; otherwise sets an error that names
+   the first one, with `digits` significant digits, enough to tell the two values apart. */
 static bool differs_at(Trial *t, const Difference *x, const char *what, int digits) {
     return x->first < 0 ||
            error_set(t->r->error, E_CHECK, compared_name(t, x),
@@ -262,7 +264,8 @@ bool trial_runs(Trial *t) {
            !plan_obstacle(t->w, t->arena, &t->both.side[1].graph, t->sizes, &ignored);
 }
 
-/* The data on which a side is timed: the first sample of the feed. */
+/* Returns the data on which a side is timed: the first sample of the feed. NULL: not all of it can
+   be made, so it is random. */
 static const void *const *timed_inputs(Trial *t, const Side *s) {
     const Graph *g = &s->graph;
     const void **in = ARENA_NEW(t->arena, const void *, g->nin);
@@ -283,7 +286,7 @@ static WholeGraph timed(Trial *t, int side) {
                         timed_inputs(t, &t->both.side[side])};
 }
 
-/* On other integers if a kernel refuses these. */
+/* If a kernel refuses the integers drawn for the inputs, tries others. */
 bool trial_time(int n, Trial *const t[], Cost *cost, double seconds[], double predicted[],
                 Error *e) {
     WholeGraph *graphs = ARENA_NEW(t[0]->arena, WholeGraph, n + 1);
@@ -297,9 +300,9 @@ bool trial_time(int n, Trial *const t[], Cost *cost, double seconds[], double pr
     return *e = why, false;
 }
 
-/* NULL, or why the result must not replace the original although they agree on ordinary data: it
-   overflows elsewhere, or hides that the original does. This shows where one of them is not finite,
-   or in what was computed from such a value. */
+/* Returns NULL, or why the result must not replace the original although both agree on ordinary
+   data: the result overflows on larger data, or hides that the original does. This shows where one
+   of them is not finite, or in values computed from such a value. */
 static const char *extreme_differs(Trial *t, const CheckResult *result) {
     const bool drops = (t->options.classes & CLASSES_OFF) != 0;
     const Difference *x = result->range.first >= 0 && !drops ? &result->range : &result->extreme;

@@ -1,14 +1,14 @@
-/* changes.c -- pairs the nodes of both files. The result's bytes are made again with the number of
+/* changes.c -- pairs the nodes of both files. The result's bytes are made again with the index of
    an application in place of the rule's name, so that each new node says which application made it.
-   What an application replaced follows from its match: nodes of the original, and whatever earlier
-   applications in it replaced. A node is kept if the other file has the same bytes, changed if a
-   node of its type replaced it; the rest is gone or new. */
+   What an application replaced follows from its match: nodes of the original, and whatever the
+   earlier applications in the match replaced. A node is kept if the other file has the same bytes,
+   and changed if a node of its type replaced it; all others are gone or new. */
 #include "search/show/changes.h"
 #include "ops/base/groups.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { MARK = 1 }; /* the first byte of a name that is an application's number */
+enum { MARK = 1 }; /* first byte of a node name that starts with the index of an application */
 
 /* ---- reading a file's nodes */
 
@@ -22,7 +22,7 @@ static const char **texts_of(Arena *a, int n, const Slice v[]) {
     return list;
 }
 
-/* The result's new nodes are called "\1NUMBER/output". */
+/* Sets the application that made a node. The result's new nodes are called "\1INDEX/output". */
 static void take_step(Changes *c, FileNode *f) {
     const char *slash = strchr(f->name, '/');
     int step = f->name[0] == MARK && slash ? atoi(f->name + 1) : -1;
@@ -117,7 +117,8 @@ static NodeSet set_of(Arena *a, int n, int v[]) {
     return s;
 }
 
-/* Values that depend only on constants are shared by many places and belong to none. */
+/* Finds values that do not depend on constants alone. Those that do are shared by many places and
+   belong to none. */
 static void find_varying(Changes *c) {
     World *w = c->r->w;
     NodeId n = node_count(w), v = 1;
@@ -131,8 +132,8 @@ static void find_varying(Changes *c) {
     }
 }
 
-/* Where a value of the graph before an application comes from: a node of the file (true) or an
-   earlier application; -1: neither. */
+/* Sets *from to where a value of the graph before an application comes from: a node of the file
+   (returns true) or an earlier application (false); -1: neither. */
 static bool source_of(const Changes *c, Value v, int *from) {
     for (; v; v = derivation_before(c->d, v)) {
         *from = model_node_index(c->r->source.model, value_node(c->r->w, v));
@@ -227,10 +228,10 @@ static void find_steps(Changes *c) {
     }
 }
 
-/* ---- places: a union of what belongs together; the original's nodes first, then the result's,
-   then applications */
+/* ---- places: groups of what belongs together. Numbers stand for the original's nodes, then the
+   result's, then applications */
 
-/* A node that no rule made or replaced belongs to a changed node that reads it, or that it
+/* Joins a node that no rule made or replaced with a changed node that reads it, or that it
    reads. */
 static void join_neighbour(const Changes *c, int *up, int side, int k) {
     const FileSide *s = &c->side[side];

@@ -1,5 +1,5 @@
-/* changes_text.c -- changes for people: all of them by rule and name (--diff), and the history of
-   one node (--explain). */
+/* changes_text.c -- prints changes for people: all of them, by rule and name (--diff), and the
+   history of one node (--explain). */
 #include "search/effect.h"
 #include "search/show/changes.h"
 #include <string.h>
@@ -34,7 +34,7 @@ static void print_node(const Changes *c, const FileNode *f, int side, Text *t) {
     text_add(t, "\n");
 }
 
-/* A changed node is listed once, among the original's. */
+/* Whether a node is listed under this rule. A changed node is listed once, with the original's. */
 static bool is_listed(const Changes *c, const FileNode *f, int side, const Rule *rule) {
     return f->change != KEPT && !(side && f->change == CHANGED) && change_rule(c, f) == rule;
 }
@@ -83,14 +83,15 @@ static const FileNode *find_node(const Changes *c, const char *name, int *side) 
     return NULL;
 }
 
-/* An application and those it depends on, earliest first. */
+/* Marks an application and all applications that it depends on. */
 static void need_step(const Changes *c, int step, bool *needed) {
     needed[step] = true;
     for (int k = step; k >= 0; k--)
         for (int j = 0; needed[k] && j < c->earlier[k].n; j++) needed[c->earlier[k].v[j]] = true;
 }
 
-/* Values that no earlier application made: nodes of the file. */
+/* Whether an earlier application, on which this one depends, already replaced the node of the
+   file. */
 static bool is_earlier(const Changes *c, int step, int node) {
     for (int k = 0; k < c->earlier[step].n; k++) {
         const NodeSet *s = &c->origin[c->earlier[step].v[k]];
@@ -146,7 +147,7 @@ static void print_successors(const Changes *c, const FileNode *f, Text *t) {
     text_add(t, any ? "\n" : "");
 }
 
-/* The body of the original in which this node stood; NULL: in none. */
+/* Returns the body of the original from which this node was moved; NULL: from none. */
 static const char *moved_from(const Changes *c, const FileNode *f) {
     const RunStats *s = &c->r->stats;
     const char *name = *f->name  ? f->name

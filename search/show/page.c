@@ -1,5 +1,5 @@
-/* page.c -- the page's text. No scripts, no network: long parts can be folded (<details>). Whatever
-   comes from a model or a rule is escaped. */
+/* page.c -- prints the HTML page. It has no scripts and loads nothing; long parts can be folded
+   (<details>). Text that comes from a model or a rule is escaped. */
 #include "search/effect.h"
 #include "search/rank.h"
 #include "search/show/page_draw.h"
@@ -179,7 +179,7 @@ static void add_pair(const Pictures *p, int first, const char *class, Text *t) {
              class, p->svg[first - 1], p->svg[first]);
 }
 
-/* The nodes of a place, by name. */
+/* Prints the names of the nodes of a place. */
 static void add_names(const Changes *c, int place, Text *t) {
     for (int side = 0; side < 2; side++)
         for (int k = 0; k < c->side[side].n; k++) {
@@ -205,8 +205,9 @@ static void add_rule_names(const Changes *c, int place, Text *t) {
     }
 }
 
-/* The gain that was timed at a place, as some node of the original belongs to both; NULL: none was.
-   Positions in the file are those of the original only where nothing was inlined. */
+/* Returns the gain that was timed at a place, which is recognized by a node of the original that
+   belongs to both; NULL: none was. Positions in the file are those of the original only if the
+   source was not preprocessed. */
 static const PlaceGain *gain_at(const Changes *c, int place) {
     const RunStats *s = &c->r->stats;
     for (int k = 0; k < s->nplace && !source_preprocessed(&c->r->source); k++)
@@ -217,7 +218,7 @@ static const PlaceGain *gain_at(const Changes *c, int place) {
     return NULL;
 }
 
-/* As a share of what all timed places gain. */
+/* Returns a gain as a share of what all timed places gain. */
 static double gain_share(const Changes *c, const PlaceGain *g) {
     double sum = 0;
     for (int k = 0; k < c->r->stats.nplace; k++) sum += place_total(&c->r->stats.place[k]);
@@ -257,8 +258,8 @@ static void add_list(const Changes *c, int side, Text *t) {
     text_add(t, "</ul></div>");
 }
 
-/* The drawn places, what gained most on the target first; those that were not timed as they
-   come. */
+/* Returns the order of the drawn places: the largest gain on the target first, then places that
+   were not timed. */
 static const int *by_gain(const Changes *c, const Pictures *p) {
     int *order = ARENA_NEW(c->arena, int, p->n), n = 0;
     double *gain = ARENA_NEW(c->arena, double, p->n);

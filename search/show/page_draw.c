@@ -1,12 +1,13 @@
-/* page_draw.c -- the pictures of a page, drawn by one run of `dot`. Places that look alike, as in
-   twelve equal layers, are drawn once: two look alike if their nodes, in order, have the same
-   types, rules and edges. */
+/* page_draw.c -- draws the pictures of a page, by one run of `dot`. Places that look alike, as in
+   twelve equal layers, are drawn once: two places look alike if their nodes, in order, have the
+   same types, rules and edges. */
 #include "search/show/page_draw.h"
 #include "search/show/picture.h"
 
-enum { PLACES = 60, DRAWN = 150 }; /* different places that are drawn; nodes in one picture */
+/* PLACES: different places that are drawn, at most. DRAWN: nodes in one picture, at most. */
+enum { PLACES = 60, DRAWN = 150 };
 
-/* The text that is the same for places that look alike. */
+/* Adds a text that is the same for places that look alike. */
 static void describe_place(const Changes *c, int side, int place, int *local, Text *t) {
     const FileSide *s = &c->side[side];
     int n = 0;
@@ -30,7 +31,7 @@ static int count_nodes(const Changes *c, int side, int place) {
     return n;
 }
 
-/* The drawn place that it looks like; a new one if there is none. */
+/* Returns the drawn place that has this key, a new one if there is none. */
 static int look_alike(Pictures *p, const char *key, int place) {
     int k = 0;
     while (k < p->n && strcmp(p->drawn[k].key, key)) k++;
@@ -57,7 +58,7 @@ static void group_places(const Changes *c, Pictures *p) {
     }
 }
 
-/* Too many nodes for a picture: only the list of nodes is shown. */
+/* Whether the place has few enough nodes for a picture; otherwise only their names are shown. */
 static bool fits_picture(const Changes *c, int place) {
     return count_nodes(c, 0, place) <= DRAWN && count_nodes(c, 1, place) <= DRAWN;
 }

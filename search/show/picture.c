@@ -1,13 +1,13 @@
-/* picture.c -- the nodes of a side as boxes, coloured by what became of them, connected by values.
-   A node that is not shown leaves a stub with the value's name, so that a part of a graph says
-   where it belongs. */
+/* picture.c -- draws the nodes of a side as boxes, coloured by what became of them and connected by
+   values. A node that is not shown leaves a stub with the value's name, so that a part of a graph
+   shows where it belongs. */
 #include "search/show/picture.h"
 #include <string.h>
 
 static const char *const fill[] = {
     [KEPT] = "#f4f4f4", [CHANGED] = "#ffe08a", [GONE] = "#ffb3a7", [NEW] = "#b5e7b0"};
 
-/* Text in a quoted string of dot; long names keep their end, which distinguishes them. */
+/* Adds text within a quoted string of dot. A long name keeps its end, which distinguishes it. */
 static void add_text(Text *t, const char *s) {
     enum { LONG = 46 };
     size_t n = strlen(s);
@@ -21,10 +21,10 @@ static void add_text(Text *t, const char *s) {
     }
 }
 
-/* Constants are not drawn, wherever the file has them. */
+/* Constants are not drawn, whether they are nodes or initializers. */
 static bool is_constant(const FileNode *f) { return !strcmp(f->type, "Constant"); }
 
-/* The drawn node that makes a value; -1: none does. */
+/* Returns the drawn node that makes a value; -1: none does. */
 static int maker(const FileSide *s, const char *name) {
     const int k = changes_maker(s, name);
     return k >= 0 && is_constant(&s->v[k]) ? -1 : k;
@@ -57,8 +57,8 @@ static void add_node(const Changes *c, int side, int k, bool pale, Text *t) {
     else text_add(t, "\"%s];\n", f->change == KEPT ? "" : " penwidth=1.6");
 }
 
-/* What represents a value's source: the node that makes it, an input of the graph, or a stub if the
-   node is not shown; nothing for a constant. */
+/* Adds an edge to a node from the source of one of its inputs: the node that makes the value, an
+   input of the graph, or a stub if the node is not shown. A constant has no edge. */
 static void add_edge(const Changes *c, int side, int to, const char *name, const bool *shown,
                      Text *t) {
     const FileSide *s = &c->side[side];
@@ -92,7 +92,7 @@ static void add_outputs(const Changes *c, int side, int k, Text *t) {
     }
 }
 
-/* A stub below a value that is read by nodes that are not shown. */
+/* Adds a stub below each shown node whose results are read by nodes that are not shown. */
 static void add_readers(const Changes *c, int side, const bool *shown, Text *t) {
     const FileSide *s = &c->side[side];
     bool *has = ARENA_NEW(c->arena, bool, s->n);
@@ -131,7 +131,8 @@ void picture_side(const Changes *c, int side, int place, const bool *shown, Text
     text_add(t, "}\n");
 }
 
-enum { MANY = 8 }; /* the most readers of one node that are drawn because they are near */
+/* If a node has more readers than this, they are not drawn just because they are near it. */
+enum { MANY = 8 };
 
 void picture_near(const Changes *c, int side, int place, int steps, bool *shown) {
     const FileSide *s = &c->side[side];

@@ -1,4 +1,4 @@
-/* picture_svg.c -- Graphviz's program `dot`, for pictures. */
+/* picture_svg.c -- runs Graphviz's program `dot` to make pictures. */
 #include "search/child.h"
 #include "search/show/picture.h"
 #include <errno.h>

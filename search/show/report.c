@@ -1,5 +1,5 @@
-/* report.c -- what a run did: numbers by operator, and a table for people. The same numbers as
-   JSON: report_json.c. */
+/* report.c -- reports what a run did: collects numbers by operator, and prints a table for people.
+   report_json.c prints the same numbers as JSON. */
 #include "search/cost.h"
 #include "search/cost_model.h"
 #include "search/effect.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLACES = 10, MOVED = 10 }; /* that the table lists */
+enum { PLACES = 10, MOVED = 10 }; /* how many of each the table lists */
 
 /* ---- by operator */
 
@@ -46,7 +46,8 @@ static void add_price(void *user, StepKind kind, double seconds) {
     k->seconds[p->side] += seconds;
 }
 
-/* Prices from the cost file or the model: nothing is timed for a report. */
+/* Prices the steps from the cost file or by the model of the machine: nothing is timed for a
+   report. */
 static void price_steps(Run *r, const Graph *const graphs[]) {
     Error ignored = {0};
     CostOptions o = run_cost_options(r);
@@ -81,7 +82,8 @@ static void line_times(const char *what, double before, double after, Text *t) {
              after * 1e3, before / after);
 }
 
-/* The largest gain first, as timed by itself on the target, for one of several equal places. */
+/* Lists the rewritten places, the largest gain first, with the times of one of several equal places
+   by itself on the target. */
 static void table_places(const RunStats *s, Text *t) {
     if (s->nplace)
         text_add(t, "  %-30s %7s %9s %9s   by the rules\n", "place, by first node", "count",
@@ -103,7 +105,7 @@ static void table_discovered(const RunDiscovered *d, Text *t) {
     if (d->note) text_add(t, "  %s\n", d->note);
 }
 
-/* Lines of a table, further to the right. */
+/* Adds the lines of a table, indented. */
 static void add_indented(const char *lines, Text *t) {
     for (const char *end; *lines; lines = end) {
         end = lines + strcspn(lines, "\n");
@@ -112,7 +114,7 @@ static void add_indented(const char *lines, Text *t) {
     }
 }
 
-/* "MatMul 'a', Tanh 'b' and 3 more" */
+/* For example "MatMul 'a', Tanh 'b' and 3 more". */
 static void list_moved(const MovedNodes *m, Text *t) {
     for (int k = 0; k < m->n && k < MOVED; k++) text_add(t, "%s%s", k ? ", " : "", m->node[k]);
     if (m->n > MOVED) text_add(t, " and %d more", m->n - MOVED);
@@ -136,7 +138,7 @@ static void table_bodies(const RunStats *s, Text *t) {
     if (s->bodies_note) text_add(t, "  these bodies are not used: %s\n", s->bodies_note);
 }
 
-/* Operators whose number changed, bytes, operations, times. */
+/* Prints the operators whose number changed, and bytes, operations and times. */
 static void table_numbers(const RunStats *s, Text *t) {
     text_add(t, "  %-22s %14s %14s\n", "operator", "before", "after");
     for (int k = 0; k < s->noperator; k++) {
@@ -171,7 +173,7 @@ static void table_check(const Run *r, Text *t) {
     if (s->opinion) text_add(t, "  %s: %s\n", r->o->check_with, s->opinion);
 }
 
-/* Why nothing gains, and what else was done to the file. */
+/* Prints why nothing gains, and what else was done to the file. */
 static void table_notes(const Run *r, bool changed, Text *t) {
     const RunStats *s = &r->stats;
     if (s->frozen_missing) {

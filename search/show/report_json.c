@@ -1,4 +1,5 @@
-/* report_json.c -- what a run did, for programs: search/REPORT.md says what each field is. */
+/* report_json.c -- reports what a run did, for programs. search/REPORT.md says what each field
+   means. */
 #include "search/effect.h"
 #include "ops/base/process.h"
 #include "search/show/versions.h"
@@ -8,7 +9,7 @@
 
 static double peak_mb(void) { return (double)process_peak() / (1 << 20); }
 
-/* null where there is no text. */
+/* Adds a text, or null if there is none. */
 static void json_text(cJSON *o, const char *name, const char *text) {
     if (text) cJSON_AddStringToObject(o, name, text);
     else cJSON_AddNullToObject(o, name);

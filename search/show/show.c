@@ -1,4 +1,5 @@
-/* show.c -- what a user asked to see: changes as text, as a graph, as a page; the list of rules. */
+/* show.c -- makes what the user asked to see: changes as text, as a graph or as a page, and the
+   list of rules. */
 #include "search/show/page.h"
 #include "search/show/show.h"
 #include "search/show/picture.h"

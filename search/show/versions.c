@@ -1,4 +1,4 @@
-/* versions.c -- the version of this program and of every library it runs with. */
+/* versions.c -- prints the versions of this program and of the libraries that it runs with. */
 #include "search/show/versions.h"
 #include "graphs/npz.h"
 #include "ops/backend/backend.h"

@@ -60,7 +60,7 @@ static bool combine(int op, double as, double at, double bs, double bt, double *
     }
 }
 /* Computes the pairs of a result. A product is affine if one factor is a vector; a quotient if the
-   divisor is one; functions must be of vectors. */
+   divisor is one. The arguments of functions must be vectors. */
 static Form form_of_result(Analysis *n, int i) {
     const Scalar *c = &n->step->code[i];
     const bool two = scalar_values(c->op) > 1;

@@ -17,9 +17,9 @@ typedef struct Attention {
     View view[ATTENTION_VIEWS]; /* rank -1: left out; y, q, k and v are [b, heads, places, n] */
     Copy *copy[4];              /* copy keys and values into the present ones */
     int ncopy, parts, shown;
-    int64_t batch, heads, groups, queries, total, before, rows, left,
-        right; /* groups: heads of keys; total, before: places of all keys, of past keys; rows:
-                  queries of a block */
+    /* groups: heads of keys; total, before: places of all keys, of past keys; rows: queries of a
+       block */
+    int64_t batch, heads, groups, queries, total, before, rows, left, right;
     bool causal;
     float cap;
     Kernel product[TEAM_MOST][2];

@@ -172,8 +172,8 @@ static bool build_algorithm(Build *b, ConvAlgorithm algorithm, Kernel *k) {
     return panels ? split_build(b, build_whole, (int)algorithm, heavy ? of_weights : both, 3, k)
                   : split_build(b, build_whole, (int)algorithm, any, 2, k);
 }
-/* The number of algorithms. Plain loops take 50 times as long as oneDNN and are not offered for
-   large steps if there is another algorithm. */
+/* Returns the number of algorithms that are offered. Plain loops take 50 times as long as oneDNN
+   and are not offered for large steps if there is another algorithm. */
 static int conv_choices(const Device *d, const Step *s) {
     enum { SMALL = 1 << 16 };
     ConvAlgorithm algorithm[CONV_ALGORITHMS];

@@ -433,7 +433,7 @@ bool depthwise_build(Build *, Kernel *);
 bool direct_conv_build(Build *, Kernel *);
 
 /* ---- planes.c: pooling of any layout */
-enum { PLANES_FEW = 64 }; /* windows of up to this many cells add floats in floats */
+enum { PLANES_FEW = 64 }; /* cells of a window whose floats are added as floats */
 bool planes_build(Build *, Kernel *);
 
 /* ---- taps.c: convolutions in the plain layout, one output channel after the other or several
@@ -466,8 +466,8 @@ Join *scatter_join(int dtype, int64_t how);
    stable. *spare has room for n indices; the two pointers may be exchanged. */
 void radix_sort(const uint64_t *key, int64_t n, int64_t **order, int64_t **spare);
 
-/* ---- chosen.c: the elements that a tensor of indices selects: `count` tuples of q indices, each
-   along another axis of x; negative indices count from the end */
+/* ---- chosen.c: the elements that a tensor of indices selects: `count` tuples of q indices, one
+   for each of q axes of x. Negative indices count from the end. */
 typedef struct Chosen {
     int q;
     int64_t count, dim[STEP_RANK], stride[STEP_RANK]; /* of the axes of x */

@@ -67,9 +67,8 @@ typedef struct Chain {
 typedef struct Input {
     View view;
     Copy *copy;
-    const void *known; /* the contents, if they are known and the view is read in place or was
-                          packed from them */
-    bool packed;       /* a primitive reads contents that were packed at compile time */
+    const void *known; /* the contents of the view, if they are known */
+    bool packed;       /* the primitive reads a copy that was packed at compile time */
     Layout md;
 } Input;
 

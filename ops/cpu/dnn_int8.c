@@ -71,7 +71,7 @@ static Finish finish_new(Build *b, Step *rest, AffinePart *split) {
     f.fused = fused_match(b, &inner, axis);
     if (f.fused.bias) f.fused.whole = false;
     f.ends &= f.fused.whole;
-    /* relu, or nothing, commutes with dividing by the scale of the result, if no line follows */
+    /* with a single relu, or no activation, dividing by the scale of the result can come first */
     const bool scaled =
         f.ends && f.fused.nact <= 1 && (f.fused.nact == 0 || f.fused.act[0].kind == ACT_RELU);
     if (f.ends && !scaled) {

@@ -4,10 +4,7 @@
 #include "ops/cpu/cpu.h"
 
 enum { Y, A, B, VIEWS };
-enum {
-    LEAST = 192
-}; /* elements that are contiguous in the matrix; with fewer, OpenBLAS is as
-      fast */
+enum { LEAST = 192 }; /* contiguous elements of the matrix; with fewer, OpenBLAS is as fast */
 typedef struct OneRow {
     Tail tail;
     View view[VIEWS];

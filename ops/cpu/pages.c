@@ -16,10 +16,7 @@
    system commit the whole page. */
 enum { LINE = 64, PAGE = 2 << 20, FIRST_CHUNK = 1 << 20, CHUNK = (32 << 20) + LINE };
 #ifdef __SANITIZE_ADDRESS__
-enum {
-    OWN_CHUNK = 1
-}; /* sanitizers: each block has a chunk of its own, so that reads past its end
-      are detected */
+enum { OWN_CHUNK = 1 }; /* one chunk for each block, so that reads past its end are detected */
 #else
 enum { OWN_CHUNK = 0 };
 #endif
@@ -66,9 +63,7 @@ static Chunk *chunk_new(size_t bytes, bool small) {
     char *memory = c ? mem_realloc(NULL, size + align) : NULL;
     if (!memory) return mem_realloc(c, 0);
     char *from = memory + (align - (uintptr_t)memory % align);
-    if (!small)
-        madvise(from, size, MADV_HUGEPAGE); /* where the system refuses, the memory is as
-                                               fast as without */
+    if (!small) madvise(from, size, MADV_HUGEPAGE); /* if refused, nothing is lost */
     *c = (Chunk){.memory = memory, .first = block_at(from, NULL, c)};
     Block *end = block_at(from + size - sizeof *end, c->first, c);
     end->taken = true;

@@ -38,7 +38,7 @@ typedef struct Panels {
                                                to the next; terms: of a sum, runs * n */
     int64_t n, *run;                        /* the terms of a run; the offset of each run in x */
     int runs;
-    int parts; /* of the terms: the runs are divided, or the only run */
+    int parts; /* into which the terms are cut, between runs or within a single run */
     const float *weights, *start;
     View view[VIEWS];
     Nest rows;            /* over these views; a sweep runs along the last axis */

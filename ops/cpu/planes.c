@@ -7,13 +7,8 @@
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
-enum {
-    ROOM = 4096,
-    D = 0,
-    H = 1,
-    W = 2
-}; /* ROOM: elements of a copy, at most, unless a single row
-      has more */
+/* ROOM: elements of a copy, at most, unless a single row has more. D, H, W: the spatial axes. */
+enum { ROOM = 4096, D = 0, H = 1, W = 2 };
 /* The divisors of a row of outputs whose windows have `cells` cells along the other two axes. */
 typedef struct Divisor {
     int64_t cells;

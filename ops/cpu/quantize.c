@@ -3,11 +3,8 @@
    whole rows: they are per tensor, per axis other than the last, or per block of rows. */
 #include "ops/cpu/cpu.h"
 
-enum {
-    LEAST = 16,
-    PIECE = 8192
-}; /* LEAST: elements of a row, at least; PIECE: elements of a piece
-      of a row, at most */
+/* LEAST: elements of a row, at least; PIECE: elements of a piece of a row, at most */
+enum { LEAST = 16, PIECE = 8192 };
 enum { Y, X, SCALE, ZERO, VIEWS };
 
 typedef struct Quantize {

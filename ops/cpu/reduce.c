@@ -9,11 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    COLUMNS = 256,
-    ACROSS = 1024
-};                /* outputs that are computed together, by reduce_runs and by
-                     reduce_across */
+/* outputs that are computed together, by reduce_runs and by reduce_across */
+enum { COLUMNS = 256, ACROSS = 1024 };
 enum { FEW = 8 }; /* so few elements are reduced faster across */
 
 typedef struct Reduce {

@@ -33,8 +33,8 @@ typedef struct RoiAlign {
     bool greatest;
     bool across; /* all channels of a bin are computed together; `from` is [n, h, w, c] */
     RoiBoxes boxes;
-    int parts, size; /* offsets into the scratch memory: for each axis the lists of Reads, then
-                        buffers */
+    int parts, size;
+    /* offsets into the scratch memory: for each axis the lists of Reads, then buffers */
     size_t first[2], place[2], weight[2], least[2], single[2], outside[2], dense, row, result;
     size_t offset, greater, lesser; /* of the elements of a bin: their offsets and their two
                                        weights */

@@ -301,8 +301,8 @@ typedef struct Simd {
     CumulationLoop *cumulate[2][SIMD_TYPES]; /* sums, products; NULL: the type is bool or not
                                                 numeric */
     int vectors;                             /* vectors in a row of a Sweep's panel, at most */
-    const float *(*sweep)(const Sweep *, int vectors,
-                          int64_t rows); /* returns where prefetching ended */
+    /* Returns where prefetching ended. */
+    const float *(*sweep)(const Sweep *, int vectors, int64_t rows);
     void (*windows)(const ChannelWindows *);
     /* y[point * ys + c] for c < channels: the values at the points of a tile, whose place i, j of
        the image is cell[6 * i + j]. There must be at least a vector of channels. */

@@ -88,7 +88,5 @@ static void windows(const ChannelWindows *s) {
     for (; vectors; vectors /= 2)
         for (; channel + vectors * WIDTH <= s->channels; channel += vectors * WIDTH)
             windows_vectors(s, vectors, channel);
-    if (channel < s->channels)
-        windows_vectors(s, 1, s->channels - WIDTH); /* some are computed
-                                                       again */
+    if (channel < s->channels) windows_vectors(s, 1, s->channels - WIDTH); /* overlaps */
 }

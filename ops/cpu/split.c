@@ -280,7 +280,7 @@ static bool same_bytes(const Build *b, const Kernel *whole, size_t whole_work, c
         memory_fill(&m, b->step, round, -1);
         same = !whole->run(whole, m.slot, work);
         memcpy(before, m.slot[y], m.bytes[y]);
-        memory_fill(&m, b->step, round, y); /* to check that both write the same elements */
+        memory_fill(&m, b->step, round, y); /* restores y; nothing else was written */
         same = same && !parts->run(parts, m.slot, work) && !memcmp(before, m.slot[y], m.bytes[y]);
     }
     return same;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 typedef struct Tile {
-    bool first; /* the first tile along their axis; none of them has more rows */
+    bool first; /* this is the first tile along its axis; later ones have no more rows */
     int64_t rows, columns;
     int64_t held[MAX_CODE], filled[MAX_CODE]; /* of repeated sources: the offset from which their
                                                  register was loaded, and the number of elements in

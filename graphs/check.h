@@ -1,4 +1,4 @@
-/* check.h -- compares two graphs that should compute the same, on sampled inputs. */
+/* check.h -- compares two graphs that should compute the same on sampled inputs. */
 #ifndef ISOMER_CHECK_H
 #define ISOMER_CHECK_H
 #include "graphs/compare.h"
@@ -6,45 +6,48 @@
 #include "graphs/samples.h"
 #include "ops/backend/isomer_backend.h"
 
-/* Writes what an input is on a sample, of so many elements; false: it is drawn, from what the graph
-   allows. */
+/* Writes the n elements of an input on a sample. Returns false if the input is not given; it is
+   then drawn from the numbers that the graph allows. */
 typedef bool CheckGiven(const void *user, const char *input, int sample, DType, int64_t n,
                         void *out);
 typedef struct CheckOptions {
     const Backend *backend;
-    Device *device;
-    int samples;  /* 0: 2 */
-    bool extreme; /* SAMPLE_EXTREME too */
+    Device *device; /* both graphs are run on it */
+    int samples;    /* number of samples; 0 means 2 */
+    bool extreme;   /* also compare on SAMPLE_EXTREME */
     uint64_t seed;
-    unsigned classes;    /* NumericClass: of what was rewritten. CLASS_ROUNDS: numbers of a may have
-                            been taken for those of which they are the nearest floats */
-    double oracle_flops; /* graphs up to so many operations are also compared by their definitions
-                            in double; 0: 2e6, < 0: never */
-    /* NULL, or one for each output, to be added to: what the built-in runtime's results differ
-       by. */
+    unsigned classes; /* NumericClass bits of the rules applied. With CLASS_ROUNDS, numbers in graph
+                         a may have been replaced by the real values of which they are the nearest
+                         floats */
+    double oracle_flops; /* graphs of at most this many operations together are also compared by
+                            their definitions in double; 0: 2e6; < 0: never */
+    /* NULL, or one entry for each output, to which the differences between the built-in runtime's
+       results are added. */
     Difference *each;
-    CheckGiven *given; /* NULL: none is */
+    CheckGiven *given; /* NULL: no input is given */
     const void *given_user;
 } CheckOptions;
-/* The data of input number `index` on a sample, drawn from any domain if it is not given. */
+/* Writes the data of input number `index` on a sample: as given, else drawn without bounds. */
 void check_input(const CheckOptions *, const char *input, DType, int index, int sample, int64_t n,
                  void *out);
 typedef struct CheckResult {
-    bool agrees;
-    Difference run;     /* of b from a, by the built-in runtime */
-    Difference oracle;  /* of b from a, by their definitions in double (count 0: too large, or not
-                           all operators have one) */
-    Difference extreme; /* as run, on SAMPLE_EXTREME, where both are finite */
-    Difference range;   /* the first element there that is finite in one of them only */
-    Difference kernel;  /* of that runtime from the definitions, over both; floats only, 1e-2 of the
-                           greatest element at least */
+    bool agrees;       /* none of run, oracle and kernel is out of tolerance */
+    Difference run;    /* between the graphs, run by the built-in runtime */
+    Difference oracle; /* between the graphs, computed by their definitions in double (count 0: they
+                          are too large, or not all of their operators have one) */
+    Difference extreme; /* like `run`, on SAMPLE_EXTREME, for elements that are finite in both */
+    Difference range;   /* on SAMPLE_EXTREME: the first element that is finite in one graph only */
+    Difference kernel;  /* between the built-in runtime and the definitions, over both graphs; only
+                           floats, with a tolerance of at least 1e-2 of the greatest element */
 } CheckResult;
-/* Both have the same inputs (values) and outputs of equal sizes. False: one of them cannot be run,
-   as *e says, and there is no verdict. */
+/* Compares graphs with the same inputs and with outputs of equal types and sizes. Returns false if
+   one of them cannot be run or the outputs do not match, as *e says; there is no verdict then
+   (E_CHECK: the outputs differ in type, rank or number). */
 bool graphs_check(World *, const Graph *a, const Graph *b, Sizes, const CheckOptions *,
                   CheckResult *, Error *);
-/* Only by their definitions in double, without a back end; r->oracle says what was found. False:
-   they are too large, or not all of either has a definition and sizes. */
+/* Compares the graphs only by their definitions in double, without a back end; the result is in
+   r->oracle. Returns false if they are too large, or if a part of them has no definition or no
+   size. */
 bool graphs_check_definitions(World *, const Graph *a, const Graph *b, Sizes, const CheckOptions *,
                               CheckResult *r);
 #endif

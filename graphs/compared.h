@@ -1,4 +1,5 @@
-/* compared.h -- numbers that a graph asks for: a sampling rate, a mode. */
+/* compared.h -- finds the numbers with which a graph compares its inputs, such as a sampling rate
+   or a mode. */
 #ifndef ISOMER_COMPARED_H
 #define ISOMER_COMPARED_H
 #include "graphs/graph.h"
@@ -8,8 +9,8 @@ typedef struct Compared {
     int n;
     int64_t number[COMPARED_MOST];
 } Compared;
-/* Of each input of the graph that holds integers: the constants whose equality with its elements,
-   as they are or converted, some node computes, in the order of the nodes; at most COMPARED_MOST.
-   The array lives in the arena. */
+/* For each input of the graph that holds integers: the constants with which some node compares its
+   elements for equality, perhaps after a conversion. They are in the order of the nodes; at most
+   COMPARED_MOST are kept. The array lives in the arena. */
 Compared *graph_compared(World *, Arena *, const Graph *);
 #endif

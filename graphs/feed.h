@@ -1,7 +1,7 @@
-/* feed.h -- what the inputs of a model hold on a run: what options say, what the model says they
-   are where nothing is given, or numbers drawn from what its graph allows (domain.h). There is one
-   feed for everything that runs a model: the built-in runtime, another runtime as the target, one
-   that gives a second opinion. */
+/* feed.h -- provides the data of a model's inputs on a run: what options give, else the default
+   that the model has for an input, else numbers drawn from what its graph allows (domain.h).
+   Whatever runs a model uses the same feed: the built-in runtime, another runtime as the target, or
+   one that gives a second opinion. */
 #ifndef ISOMER_FEED_H
 #define ISOMER_FEED_H
 #include "graphs/compared.h"
@@ -10,58 +10,62 @@
 #include "ops/base/options.h"
 
 typedef struct FeedOption {
-    const char *text, *name; /* as it was given; of the input */
+    /* The option's text (of a tensor: the file's path), for messages; the name of the input. */
+    const char *text, *name;
     enum { FEED_DRAWN, FEED_RANGE, FEED_TENSOR } kind;
-    Domain range; /* both ends are drawn */
+    Domain range; /* both bounds are included */
     Npy tensor;
 } FeedOption;
-typedef struct FeedOptions { /* of two that name one input the last one holds */
+typedef struct FeedOptions { /* if two name the same input, the last one holds */
     int n;
     FeedOption *v;
-    uint64_t seed; /* of what is drawn */
+    uint64_t seed; /* of random data */
 } FeedOptions;
-/* Options --input: NAME=random, NAME=NUMBER, NAME=LOW..HIGH, NAME=FILE.npy, or FILE.npz with an
-   entry for each input or some; the seed is 0. Files are read; all lives in the arena. */
+/* Parses the options --input: NAME=random, NAME=NUMBER, NAME=LOW..HIGH, NAME=FILE.npy, or FILE.npz
+   with an entry for some or all inputs. The seed is 0. Files are read; everything lives in the
+   arena. */
 bool feed_options(Arena *, StringList, FeedOptions *, Error *);
-extern const char feed_help[]; /* what these options are, for --help */
-/* Whether they fit a graph whose inputs have these names. False, E_USAGE: one is for no input of
-   it, or a file's array has another rank than its input. */
+extern const char feed_help[]; /* describes these options for --help */
+/* Checks that the options fit a graph whose inputs have these names. Returns false with E_USAGE if
+   an option names no input, or if a file's array has another rank than its input. */
 bool feed_fits(const FeedOptions *, World *, const Graph *, const char *const name[], Error *);
-/* As --input-shape would say the sizes of its tensors, then `more`. */
+/* The sizes of the given tensors as --input-shape options, followed by `more`. */
 StringList feed_shapes(Arena *, const FeedOptions *, StringList more);
 
 typedef struct FeedInput {
     const char *name;
     DType dtype;
     Domain domain;
-    bool known;               /* the model says what it is where nothing is given */
-    Compared compared;        /* numbers that the graph asks for */
-    const FeedOption *option; /* NULL: none */
+    bool known;               /* the model has a default for it */
+    Compared compared;        /* numbers with which the graph compares it */
+    const FeedOption *option; /* the option that gives it; NULL: none */
 } FeedInput;
 typedef struct Feed {
     uint64_t seed;
     int n;
     FeedInput *input;
-    int attempt; /* 0: integers as drawn; else some are others instead (feed_next) */
+    int attempt; /* 0: integers are as drawn; else some are replaced (feed_next) */
 } Feed;
-/* input: n of them in the arena, their domains by graph_domains, their numbers by graph_compared,
-   their options still NULL; the feed keeps the array. Each option is for one of them (feed_fits).
-   False: one gives an input another element type, or numbers that its type has not. The names and
-   options are not copied. */
+/* Makes a feed of n inputs. The feed keeps the array `input`, which lives in the arena and has
+   domains by graph_domains, numbers by graph_compared and no options yet. Each option must name one
+   of the inputs (feed_fits). Returns false if an option gives an input elements of another type, or
+   numbers that its type does not have. Names and options are not copied. */
 bool feed_new(const FeedOptions *, int n, FeedInput *input, Feed *, Error *);
-int feed_find(const Feed *, const char *name); /* -1: no such input */
-/* The elements of an input on a sample, from 0. What files give is the first sample; on others
-   floats are drawn, integers stay. usual: what the model says it is, or NULL. False: a file holds
-   another number of elements. */
+int feed_find(const Feed *, const char *name); /* the index of an input, or -1 */
+/* Writes the n elements of an input on a sample, which counts from 0. Data of files and defaults
+   hold for sample 0 and, if they are not floats, for all samples; on other samples floats are
+   drawn. usual: the model's default, or NULL. Returns false if a file holds another number of
+   elements. */
 bool feed_data(const Feed *, int input, int sample, const void *usual, int64_t n, void *out,
                Error *);
-/* Where the model did not run: other integers to be tried in place of those that are drawn, what
-   the graph compares an input with, then zeros and ones, one input at a time, then all at once.
-   False: all were tried; the feed is as it was at first. */
+/* After a failed run: replaces integers that are drawn by others. The attempts are, in order, for
+   one input at a time, the numbers with which the graph compares it; for one input at a time, zeros
+   and ones (if the inputs are few); for all inputs, zeros and ones. Returns false when all were
+   tried; the feed is then as at first. */
 bool feed_next(Feed *);
-/* What the integer inputs are, in the arena: "ids: 0..29, types: zeros"; "" if there are none. */
+/* Describes the integer inputs, in the arena: "ids: 0..29, types: zeros"; "" if there are none. */
 const char *feed_print(Arena *, const Feed *);
-/* Adds to the error of a run for which no other inputs helped: what was tried, and how to give
-   others. */
+/* Adds to the error of a run that failed with all attempts what was tried and how to give other
+   data. */
 void feed_explain(Arena *, const Feed *, Error *);
 #endif

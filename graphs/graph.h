@@ -1,13 +1,13 @@
-/* graph.h -- graphs as immutable values. A node is a signature with input values; nodes are
-   hash-consed, so that equal nodes are the same node. A node owns consecutive value numbers, one
-   for each output. A node's number is greater than those of its inputs, so that ascending order is
-   a topological order and nothing walks recursively. A Graph is two lists of values, its inputs and
-   its outputs; its nodes are those that the outputs need. */
+/* graph.h -- represents graphs as immutable values. A node is a signature with input values; nodes
+   are hash-consed, so that equal nodes are the same node. A node owns consecutive value numbers,
+   one for each output. The number of a node is greater than those of its inputs, so that ascending
+   order is a topological order and no walk over a graph needs recursion. A Graph is two lists of
+   values, its inputs and its outputs; its nodes are those that the outputs need. */
 #ifndef ISOMER_GRAPH_H
 #define ISOMER_GRAPH_H
 #include "ops/operator/signature.h"
 
-typedef uint32_t Value;  /* one tensor; 0: none, or an optional input that is left out */
+typedef uint32_t Value;  /* one tensor; 0: no value, or an optional input that is left out */
 typedef uint32_t NodeId; /* a node, by the number of its first value */
 typedef struct Node {
     Sig sig;
@@ -21,30 +21,33 @@ typedef struct Graph { /* copied by value; the arrays belong to the arena they w
     const Value *in, *out;
 } Graph;
 
-/* Makes a node, or finds the equal one, and returns its first value; 0 and *why (static text) if
-   shape() refuses. attr holds all attributes in the order of op->attrs (node_attrs fills in the
-   defaults). The inputs may end early if the rest are optional. nout matters for operators with a
-   variable number of outputs only. */
+/* Makes a node, or finds the equal one, and returns its first value. If the operator's shape()
+   refuses the inputs or attributes, returns 0 and sets *why to static text. attr holds all
+   attributes in the order of op->attrs (node_attrs fills in the defaults). The inputs may end early
+   if the rest are optional. nout matters only for operators with a variable number of outputs. */
 Value node_make(World *, const Op *, const Attr *attr, int nin, const Value in[], int nout,
                 const char **why);
-/* The same operator and attributes on other inputs. */
+/* Makes a node with the operator and attributes of an existing one and other inputs; returns as
+   node_make does. */
 Value node_rebuild(World *, NodeId, const Value in[], const char **why);
-/* Fills in the defaults of the attributes k with !given[k]; `first` is input 0, whose rank some
-   defaults depend on. false: *missing is the name of an attribute without a default. */
+/* Fills in the default of each attribute k for which given[k] is false (given NULL: of all).
+   `first` is the value of input 0, because some defaults depend on its rank. Returns false if an
+   attribute has no default; *missing is then its name. */
 bool node_attrs(World *, const Op *, Value first, const bool given[], Attr *attr,
                 const char **missing);
-NodeId value_node(const World *, Value); /* the node that computes it */
-int value_port(const World *, Value);    /* which of the node's outputs it is, from 0 */
+NodeId value_node(const World *, Value); /* the node that computes the value */
+int value_port(const World *, Value); /* the index of the node's output that the value is, from 0 */
 Node node_get(const World *, NodeId);
 NodeId node_count(const World *); /* the greatest value number */
 const Type *value_type(const World *, Value);
 TypeId value_type_id(const World *, Value);
-/* Equal names and types are the same value. */
+/* The graph input with this name and type; equal names and types give the same value. */
 Value graph_input(World *, const char *name, const Type *);
-const char *input_name(const World *, Value); /* NULL: not an input */
+const char *input_name(const World *,
+                       Value); /* the name of a graph input; NULL if the value is not one */
 
-/* The bytes of constants, stored once for equal contents. They are not copied and must outlive the
-   World (a mapped file, an arena). 0: none. */
+/* The contents of constants; equal contents are stored once. The bytes are not copied and must
+   outlive the World (they lie in a mapped file or in an arena). Blob 0 means none. */
 typedef uint32_t Blob;
 Blob blob_put(World *, const void *bytes, size_t n);
 const void *blob_get(const World *, Blob, size_t *n);
@@ -52,18 +55,19 @@ Value constant_make(World *, const Type *, Blob);                    /* sizes mu
 bool constant_get(const World *, Value, Type *, const void **bytes); /* false: not a constant */
 Blob constant_blob(const World *, Value);                            /* 0: not a constant */
 
-/* The nodes that a graph's outputs need, ascending; the array lives in the arena. A graph's inputs
-   are usually nodes of the operator `input`. Any other value may be an input, too; the nodes that
-   compute it are then not part of the graph. */
+/* The nodes that the outputs of a graph need, ascending; the array lives in the arena. The inputs
+   of a graph are usually nodes of the operator `input`, but any other value may be an input, too;
+   the nodes that compute it are then not part of the graph. */
 typedef struct NodeList {
     int n;
     NodeId *v;
 } NodeList;
 NodeList graph_live(World *, Arena *, const Graph *);
-int nodes_find(NodeList ascending, NodeId); /* its place in the list; -1: none */
-void ids_sort(int n, uint32_t id[n]);       /* of nodes or values: ascending */
-/* Who uses a value: the nodes user[first[v]] .. user[first[v] + count[v] - 1] of the list, and
-   outputs[v] outputs of the graph. v < n. */
+int nodes_find(NodeList ascending, NodeId); /* the node's index in the list, or -1 */
+void ids_sort(int n, uint32_t id[n]);       /* sorts nodes or values in ascending order */
+/* The uses of a value v < n: the nodes user[first[v]] .. user[first[v] + count[v] - 1] of the list
+   read v (a node occurs once for each input that is v), and outputs[v] of the graph's outputs are
+   v. */
 typedef struct Uses {
     int *first, *count;
     NodeId *user;

@@ -1,4 +1,4 @@
-/* model_run.h -- one run of the program run-model: what its files share. */
+/* model_run.h -- declares the state of a run of the program run-model, which its files share. */
 #ifndef ISOMER_MODEL_RUN_H
 #define ISOMER_MODEL_RUN_H
 #include "graphs/feed.h"
@@ -15,7 +15,7 @@ typedef struct RunOptions {
     StringList input, shape, dim, files;
 } RunOptions;
 
-/* What a step of the whole plan reads, where the model was read with another plan's. */
+/* The bytes of a value that the whole plan computed when it was run up to a step that reads it. */
 typedef struct FoundValue {
     Value value;
     const void *bytes;
@@ -28,13 +28,13 @@ typedef struct ModelRun {
     Model *model;
     const Graph *graph;
     Sizes sizes;
-    FeedOptions given;
-    Feed *feed;   /* NULL: not asked for yet */
-    Stage *stage; /* what the model was read with */
+    FeedOptions given; /* the options --input */
+    Feed *feed;        /* NULL: not made yet */
+    Stage *stage;      /* computed values while the model was read */
     int nfound, found_room;
     FoundValue *found;
-    const OpenOptions *opening; /* how the model is being read */
-    bool staged;                /* the graph depends on what the feed gave */
+    const OpenOptions *opening; /* set while the model is read, else NULL */
+    bool staged;                /* the graph depends on data of the feed */
     const Backend *backend;
     Device *device;
     OpenDevice open;
@@ -47,31 +47,34 @@ typedef struct ModelRun {
     Error *error;
 } ModelRun;
 
-/* False, here and below: the run's error is set. */
+/* Functions that return bool return false on failure; the run's error is set then. */
 
-/* Sizes and number of elements of an input or output of this name. */
+/* Computes the sizes and number of elements of an input or output with this name. */
 bool run_tensor_size(ModelRun *, Value, const char *name, int64_t dim[], int64_t *n);
 
-/* run_model.c: reads the model, with what has been found. */
+/* run_model.c: reads the model, with the values that were found so far. */
 bool run_open(ModelRun *);
 
-/* run_model_count.c: reads the model again where the plan, whose runner has been made, decides on
-   other sizes than those that it was made for. */
+/* run_model_count.c: called when the runner has been made. If the plan determines other sizes than
+   those that it was made for, reads the model again and sets *changed. */
 bool run_recount(ModelRun *, bool *changed);
 
-/* run_model_inputs.c: the feed of the model at its sizes; the contents of all inputs. */
+/* run_model_inputs.c: makes the feed of the model at its sizes; fills in the contents of all
+   inputs. */
 bool run_feed(ModelRun *);
 bool run_fill_inputs(ModelRun *);
-/* A StageInput of a ModelRun: what sizes depend on, while the model is read. */
+/* A StageInput whose `user` is a ModelRun: gives the inputs that sizes depend on while the model is
+   read. */
 const void *run_stage_input(void *run, int k, const char *name, const Type *, const void *usual);
 
-/* run_model_time.c: runs the plan as often as the options say and prints the times. Where a kernel
-   does not take the integers that were drawn, others are tried. */
+/* run_model_time.c: runs the plan as often as the options say and prints the times. If a kernel
+   does not accept the integers that were drawn, others are tried. */
 bool run_repeat(ModelRun *);
-/* Prints what each step costs, or the machine's rates (--profile, --machine). */
+/* Print the time of each step (--profile) or the machine's peak rates (--machine). */
 bool run_profile(ModelRun *);
 bool run_machine(ModelRun *);
 
-/* run_model_outputs.c: prints a digest of each output, and writes it if the options say so. */
+/* run_model_outputs.c: prints a digest of each output, and writes the outputs to files if the
+   options say so. */
 bool run_outputs(ModelRun *);
 #endif

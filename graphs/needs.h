@@ -1,4 +1,4 @@
-/* needs.h -- what the nodes of a graph need of its sizes. */
+/* needs.h -- collects what the nodes of a graph require of its sizes. */
 #ifndef ISOMER_NEEDS_H
 #define ISOMER_NEEDS_H
 #include "graphs/graph.h"
@@ -8,8 +8,9 @@ typedef struct LitList {
     int n;
     Lit *v;
 } LitList;
-/* Of all live nodes, without repetition and without what always holds; in the arena. */
+/* The needs of all live nodes, without duplicates and without those that hold for all sizes. The
+   list lives in the arena. */
 LitList graph_needs(World *, Arena *, const Graph *);
-/* A valid model meets its needs: facts that assume them. */
+/* Facts that assume the needs of the graph, which every valid model meets. */
 Facts *graph_facts(World *, Arena *, const Graph *);
 #endif

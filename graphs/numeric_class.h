@@ -1,13 +1,14 @@
-/* numeric_class.h -- what a rewrite may change in the results of floating-point arithmetic: the one
-   table of names, tolerances and defaults from which rules, verdicts, options and checks are
-   derived. Several classes together are a set of bits; the empty set is "exact". */
+/* numeric_class.h -- defines the numerical classes: what a rewrite may change in the results of
+   floating-point arithmetic. Rules, verdicts, options and checks take the names, tolerances and
+   defaults of classes from this one table. Several classes together are a set of bits; the empty
+   set is "exact". */
 #ifndef ISOMER_NUMERIC_CLASS_H
 #define ISOMER_NUMERIC_CLASS_H
 #include "ops/core/type.h"
 
-/* X(id, word, rtol, off)  rtol: of float and double results, relative to the greatest element of
-   the tensor; off: rules of this class are off by default, since NaN or infinity may vanish or
-   appear, or single elements differ by a whole step. */
+/* X(id, word, rtol, off) rtol: the tolerance of float and double results, relative to the greatest
+   element of the tensor; off: whether rules of this class are off by default, because NaN or
+   infinity may vanish or appear, or because single elements may differ by a whole step. */
 #define NUMERIC_CLASSES(X)                                           \
     /* sums and products in another order */                         \
     X(CLASS_REASSOCIATES, "reassociates", 2e-5, 0)                   \
@@ -38,11 +39,12 @@ typedef enum NumericClass {
 enum { CLASSES_OFF = 0 NUMERIC_CLASSES(X) };
 #undef X
 
-/* "exact", or words joined by +: "reassociates+rounds". Static or of the arena. */
+/* Prints "exact" or words joined by +: "reassociates+rounds". The text is static or in the
+   arena. */
 const char *classes_text(Arena *, unsigned classes);
-/* What classes_text writes; false: one of the words is not in the table. */
+/* Parses such text, or words joined by commas. Returns false if a word is not in the table. */
 bool classes_parse(const char *text, unsigned *classes);
-/* The same for the value of an option; E_USAGE names all words. */
+/* Parses the value of an option. Returns false with an E_USAGE that names all words. */
 bool classes_option(const char *option, const char *text, unsigned *classes, Error *);
 #define CLASS_WORD(id, word, rtol, off) ", " word
 #define CLASS_WORDS "exact" NUMERIC_CLASSES(CLASS_WORD) /* "exact, reassociates, .." */
@@ -50,8 +52,8 @@ bool classes_option(const char *option, const char *text, unsigned *classes, Err
 typedef struct Tolerance {
     double rtol, atol;
 } Tolerance; /* |a - b| <= atol + rtol * max|a| over the tensor */
-/* The loosest of these classes, for elements of this type; 0 for types that are not floating point.
-   Kernels add up in another order even where the mathematics is exact, so "exact" allows for
-   that. */
+/* The loosest tolerance of these classes for elements of this type; 0 for types that are not
+   floating point. "exact" has a tolerance, too, because kernels add in another order even where the
+   mathematics is exact. */
 Tolerance classes_tolerance(unsigned classes, DType);
 #endif

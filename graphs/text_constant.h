@@ -1,4 +1,5 @@
-/* text_constant.h -- constants in the text form; for the files of graphs/ only. */
+/* text_constant.h -- parses, builds and prints constants of the text form. Only the files of
+   graphs/ include it. */
 #ifndef ISOMER_TEXT_CONSTANT_H
 #define ISOMER_TEXT_CONSTANT_H
 #include "graphs/tables.h"
@@ -10,21 +11,24 @@ typedef enum ConstantForm {
     CONSTANT_HEX
 } ConstantForm;
 struct LineConstant {
-    Type type; /* of variables sizes may be symbols until bound */
+    Type type; /* its sizes may be symbols until variables are bound */
     ConstantForm form;
-    int n; /* LIST: elements; SPLAT: 1 */
+    int n; /* number of elements given; 1 for SPLAT */
     const double *real;
-    const int64_t *integer; /* the same for integer types, exactly */
-    const void *bytes;      /* HEX */
+    const int64_t *integer; /* in place of `real` for integer types */
+    const void *bytes;      /* the contents of HEX, `size` bytes */
     size_t size;
     uint64_t seed;
-    const char *at;
+    const char *at; /* position in the text, for errors */
 };
+/* Parses a type and the contents after it. Returns false on error. */
 bool constant_parse(World *, Arena *, Scan *, LineConstant **out);
-/* 0: the scan's error says why; type: with its sizes bound. */
+/* Makes the constant; the type has its sizes bound. Returns 0 on error; the scan's error says
+   why. */
 Value constant_build(World *, const LineConstant *, const Type *, Scan *);
 void constant_print(World *, Value, Text *);
-/* Takes hex"00ff"; false without error: none there. */
+/* Parses hex"00ff" into the arena. Returns false without an error if the scan is not at such
+   text. */
 bool hex_parse(Scan *, Arena *, const void **bytes, size_t *n);
 void hex_print(const void *bytes, size_t n, Text *);
 #endif

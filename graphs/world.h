@@ -3,7 +3,7 @@
 #define ISOMER_GRAPHS_WORLD_H
 #include "graphs/graph.h"
 
-/* A World (world_new) with what ops/ and graphs/ keep in addition to its tables; world_free
-   frees all. */
+/* Creates a World (world_new) with the tables that ops/ and graphs/ add to it; world_free frees
+   them all. */
 World *graph_world_new(Escape *, size_t limit);
 #endif

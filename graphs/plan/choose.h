@@ -1,5 +1,6 @@
-/* choose.h -- which kernel runs each step of a plan, and what that costs: a back end may have
-   several algorithms, and the one measured fastest is taken, in costing and in execution alike. */
+/* choose.h -- chooses the algorithm for each step of a plan and says what the step costs. A back
+   end may have several algorithms for a step; costing and execution both take the one that was
+   measured fastest. */
 #ifndef ISOMER_CHOOSE_H
 #define ISOMER_CHOOSE_H
 #include "graphs/plan/costdb.h"
@@ -7,28 +8,33 @@
 #include "ops/backend/backend.h"
 
 typedef struct ChooseOptions {
-    bool measured; /* times come from the file and from the clock; else from a simple model of
-                      arithmetic and memory */
-    bool frozen;   /* never from the clock */
-    uint64_t seed;
-    double weights; /* bytes of the model's weights: where they do not stay in the cache, reading
-                       them is part of a step's seconds; 0: those of the first plan */
+    bool measured;  /* times come from the cost file or are measured; else they come from a simple
+                       model of arithmetic and memory */
+    bool frozen;    /* nothing is measured; times come from the cost file only */
+    uint64_t seed;  /* of the random inputs of steps that are timed */
+    double weights; /* bytes of the model's weights: if they do not stay in the cache, the time to
+                       read them from memory is added to a step's; 0: those of the first plan */
 } ChooseOptions;
 typedef struct Chooser Chooser;
-/* CostDb NULL: no times are stored; else each is stored under the device's identity. NULL: the
-   device has none. It lives in the arena; chooser_free frees what does not. */
+/* Makes a chooser in the arena; chooser_free frees what lies outside. Times are stored in the cost
+   file under the device's identity, or not at all if CostDb is NULL. Returns NULL if the device has
+   no identity. */
 Chooser *chooser_new(Arena *, CostDb *, const Backend *, Device *, const ChooseOptions *, Error *);
 void chooser_free(Chooser *); /* NULL is allowed */
-/* Sets the step's choice and gives its seconds; known[j]: the contents of view j never change.
-   Choice 0 stays where no other is faster by more than 3 %. */
+/* Sets the step's choice and returns its seconds. known[j] says that the contents of view j never
+   change. An algorithm is preferred to one with a lower number only if it is more than 3 %
+   faster. */
 double choose_step(Chooser *, Arena *scratch, PlanStep *, const bool known[]);
-/* Every step, for running: constants are known, inputs are not. The sum of their seconds. */
+/* Chooses for every step of a plan to be run, whose constants are known and whose inputs are not;
+   returns the sum of the steps' seconds. */
 double choose_plan(Chooser *, Arena *scratch, Plan *);
-/* From here on all times are measured again, also those in the file. */
+/* From now on, all times are measured again, even those in the file. */
 void choose_again(Chooser *);
-int chooser_found(const Chooser *); /* times that came from the file */
+int chooser_found(const Chooser *); /* number of times that came from the file */
+/* Seconds of a step by the simple model, from its operations and bytes. */
 double choose_model(StepKind, double flops, double bytes);
-/* Times that were not in the file of a frozen run, or could not be measured. */
+/* The number of steps priced by the model because their times were not in the cost file of a frozen
+   run, or could not be measured. */
 int chooser_missing(const Chooser *);
 const char *chooser_identity(const Chooser *);
 #endif

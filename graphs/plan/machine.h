@@ -1,6 +1,7 @@
-/* machine.h -- what a device can do at best, and so the least time of a step: its roofline
-   (Williams, Waterman and Patterson, 2009), the larger of its arithmetic at the greatest rate and
-   of its data at the bandwidth of the smallest memory that holds them. */
+/* machine.h -- measures what a device can do at best, which bounds the time of a step from below by
+   its roofline (Williams, Waterman and Patterson, 2009): the larger of the time for its arithmetic
+   at the peak rate and the time for its data at the bandwidth of the smallest memory level that
+   holds them. */
 #ifndef ISOMER_MACHINE_H
 #define ISOMER_MACHINE_H
 #include "graphs/plan/costdb.h"
@@ -8,21 +9,24 @@
 
 enum { MACHINE_LEVELS = 4 };
 typedef struct Machine {
-    double flops; /* a second */
-    int n;        /* levels, from the smallest; the last one holds everything */
+    double flops; /* operations per second */
+    int n;        /* number of memory levels, from the smallest; the last one holds everything */
     struct {
-        double size, bandwidth; /* bytes, bytes a second */
+        double size, bandwidth; /* in bytes; in bytes per second */
     } level[MACHINE_LEVELS];
 } Machine;
 
-/* Seconds that this arithmetic and these bytes, read and written once, take at least. */
+/* The least time in seconds for this many operations and bytes, each byte being read or written
+   once. */
 double machine_least(const Machine *, double flops, double bytes);
-/* On as many threads as the device has. Kept in the cost file (NULL: none) under the device's
-   identity; what is there is not measured again. False: *e says why it cannot be measured. */
+/* Measures the rates on as many threads as the device has, or takes them from the cost file (NULL:
+   none), which keeps them under the device's identity. Returns false if they cannot be measured; *e
+   says why. */
 bool machine_find(const Backend *, Device *, CostDb *, Machine *, Error *);
-/* Bytes of the first cache of this level (1 to 3) for data that a folder of Linux's sysfs describes
-   (`index0/level`, `type`, `size`, ..); 0: there is none, or the folder does not exist. */
+/* Size in bytes of the first data cache of this level (1 to 3) that a folder of Linux's sysfs
+   describes (`index0/level`, `type`, `size`, ..); 0 if there is none or the folder does not
+   exist. */
 double machine_cache(const char *folder, int level);
-/* Lines for people. */
+/* Prints the rates as a line of text. */
 void machine_print(const Machine *, Text *);
 #endif

@@ -1,4 +1,4 @@
-/* plan_inner.h -- what the files of the planner share. */
+/* plan_inner.h -- declares what the files of the planner share. */
 #ifndef ISOMER_PLAN_INNER_H
 #define ISOMER_PLAN_INNER_H
 #include "graphs/plan/plan.h"
@@ -8,65 +8,70 @@ typedef struct PlanBuild {
     Arena *arena;
     Sizes sizes;
     Error *error;
-    NodeId at; /* the graph's node being planned: what an error names */
-    int room_slots, room_steps;
+    NodeId at;                  /* the node of the graph that is being planned; errors name it */
+    int room_slots, room_steps; /* capacity of the plan's arrays */
     Plan *plan;
-    const OpenDevice *device; /* what it is planned for; NULL: any */
+    const OpenDevice *device; /* the device to plan for; NULL: any */
 } PlanBuild;
 
-/* plan_lower.c: the steps of the graph, each node's after those of its operands; false: the build's
-   error and node are set. Works in the world's scratch arena. */
+/* plan_lower.c: makes the steps of the graph, those of a node after those of its operands. Returns
+   false with the build's error and node set. Works in the World's scratch arena. */
 bool plan_lower(PlanBuild *, const Graph *);
 
 /* ---- Passes over the steps, in the order in which they run. */
 
-/* plan_int8.c: products of dequantized numbers become products of 8-bit integers where the device
-   has an algorithm for them. */
-void plan_int8(PlanBuild *);
-/* plan_repeat.c: element-wise steps compute one place of the axes along which all their
-   operands repeat. */
-void plan_collapse(PlanBuild *);
-/* plan_fuse.c: element-wise steps go into the step that makes their operand, or into the next
-   element-wise step. Steps that became part of another are removed. */
-void plan_fuse(PlanBuild *);
-/* plan_rows.c: reductions and the element-wise steps around them become steps over rows, where the
+/* plan_int8.c: turns products of dequantized numbers into products of 8-bit integers where the
    device has an algorithm for these. */
+void plan_int8(PlanBuild *);
+/* plan_repeat.c: makes element-wise steps compute only one element along each axis on which all
+   their operands repeat. */
+void plan_collapse(PlanBuild *);
+/* plan_fuse.c: fuses element-wise steps into the step that makes their operand, or into the next
+   element-wise step, and removes the steps that became part of another. */
+void plan_fuse(PlanBuild *);
+/* plan_rows.c: joins reductions and the element-wise steps around them into steps over rows, where
+   the device has an algorithm for these. */
 void plan_rows(PlanBuild *);
-/* plan_attention.c: a product, a softmax and a product become one step of attention, where the
+/* plan_attention.c: joins a product, a softmax and a product into one step of attention, where the
    device has an algorithm for it. */
 void plan_attention(PlanBuild *);
 /* plan_memory.c: marks the steps that read constants only. */
 void plan_once(PlanBuild *);
-/* plan_repeat.c: parts of element-wise programs that read constants alone and are the same along
-   some axis become steps of their own, which are done once. */
+/* plan_repeat.c: splits from element-wise programs those parts that read constants alone and are
+   the same along some axis; they become steps that run once. */
 void plan_split_constants(PlanBuild *);
 /* plan_memory.c: gives every slot that is not an input, output or constant its place in the work
-   memory; slots that are never in use at the same time may share it. */
+   memory. Slots that are never in use at the same time may share memory. */
 void plan_place(PlanBuild *);
 
 /* ---- What the passes share. */
 
-/* Whether all elements of the view are one known number that a double holds; *k: that number. */
+/* Whether all elements of the view are one known number that a double holds exactly; *k is that
+   number. */
 bool plan_number(const Plan *, const View *, double *k);
-/* Drops the steps without views: what they did, others do now. */
+/* Removes the steps without views, whose work other steps have taken over. */
 void plan_drop_gone(Plan *);
-/* A new slot; returns its number. */
+/* Adds a slot and returns its number. */
 int plan_slot(PlanBuild *, Slot);
-/* By slot: how many steps write it, how many read it (an output of the plan is not counted as
-   read), and the last step that wrote it. */
+/* By slot: how many steps write it, how many steps read it (an output of the plan does not count as
+   read), and the last step that writes it. */
 typedef struct SlotUses {
     int *writers, *readers, *writer;
 } SlotUses;
-/* Of all steps, in the arena, with room for `more` slots that are yet to be made. */
+/* Counts the uses of all steps, in the arena, with room for `more` slots that are yet to be
+   made. */
 SlotUses slot_uses_new(const Plan *, Arena *, int more);
-/* Adds `by` (1 or -1) to what step k writes and reads: before and after a change of the step. */
+/* Adds `by` (1 or -1) to the counts of what step k writes and reads: -1 before a change of the
+   step, 1 after it. */
 void slot_uses_add(SlotUses *, const Plan *, int k, int by);
 
-/* The same elements in the same order; strides of axes of size 1 do not matter. */
+/* Whether two views have the same elements in the same order; strides of axes of size 1 do not
+   matter. */
 bool view_same(const View *, const View *);
-bool view_gapless(const View *); /* row-major without gaps from where it starts */
-int step_writes(const Step *);   /* how many views it writes, the first ones */
-/* Read off its kind and sizes; < 0: S_LOOP and, "sdpa" aside, S_OP do not tell. */
+bool view_gapless(const View *); /* whether it is row-major without gaps from its offset */
+int step_writes(const Step *);   /* number of views that it writes; they are the first ones */
+/* Operations, from the kind and sizes of the step; < 0 for S_LOOP and for S_OP other than "sdpa",
+   which do not tell. */
 double step_flops(const Step *);
-double step_bytes(const Step *); /* read and written, each element once */
+double step_bytes(const Step *); /* bytes read and written, each element once */
 #endif

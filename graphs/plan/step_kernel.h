@@ -1,5 +1,5 @@
-/* step_kernel.h -- a step ready to be run: by a kernel of the back end or, where that has no
-   algorithm to run it (choices gives 0), by a kernel of the CPU's back end between copies of the
+/* step_kernel.h -- makes steps ready to run: by a kernel of the back end or, if the back end has no
+   algorithm for the step (choices gives 0), by a kernel of the CPU's back end between copies of the
    views. */
 #ifndef ISOMER_STEP_KERNEL_H
 #define ISOMER_STEP_KERNEL_H
@@ -9,26 +9,28 @@ typedef struct HostStep HostStep;
 typedef struct StepKernel {
     const Backend *backend;
     Device *device;
-    Kernel *kernel; /* NULL: it runs on the host */
+    Kernel *kernel; /* NULL: the step runs on the host */
     HostStep *host;
 } StepKernel;
 
-/* What a kernel is made of: the arguments of Backend.compile. */
+/* The arguments of Backend.compile. */
 typedef struct KernelRequest {
     const Step *step;
     int choice;
-    const void *const *weights; /* by view; NULL: none is known */
+    const void *const *weights; /* by view: its known contents, or NULL; NULL: none is known */
 } KernelRequest;
-/* cpu: the CPU's device, shared by the steps of a plan; it is opened here when it is needed first,
-   and its owner closes it, after the steps. *workspace: bytes that a run needs on the device.
-   False: the error's reason says why not; there is nothing to free. */
+/* Makes the kernel of a step. cpu: the CPU's device, which the steps of a plan share; it is opened
+   here when it is first needed, and its owner closes it after the steps are freed. *workspace: the
+   bytes that a run needs on the device. Returns false with the reason in *e; there is nothing to
+   free then. */
 bool step_kernel_make(StepKernel *, const OpenDevice *, OpenDevice *cpu, const KernelRequest *,
                       size_t *workspace, Error *);
-void step_kernel_free(StepKernel *); /* if it was made */
-/* Starts it; on the host: returns when it is done. *ns: the nanoseconds that passed until then are
-   added, including those of what was started on the device before, since only waiting for the
-   device tells them, and that is done here. */
+void step_kernel_free(StepKernel *); /* does nothing if it was not made */
+/* Starts the step; a step on the host is done when this returns. For a step on the host, adds to
+   *ns the nanoseconds that it took and those of what was started on the device before it: only
+   waiting for the device tells the latter, and that is done here. */
 bool step_kernel_run(const StepKernel *, void *const slot[], void *workspace, double *ns);
-/* When it runs, it does not read this view of the device's memory. */
+/* Whether a run does not read this view of the device's memory, because its contents were
+   packed. */
 bool step_kernel_packed(const StepKernel *, int view);
 #endif

@@ -1,11 +1,12 @@
-/* check.c -- compares two graphs on the same samples: planned and run by the same executor and, if
-   they are small, by their definitions in double, with a far tighter tolerance. */
+/* check.c -- compares two graphs on the same samples. Both are planned and run by the same
+   executor; small ones are also computed by their definitions in double, with a far tighter
+   tolerance. */
 #include "graphs/check_inner.h"
 #include "graphs/plan/execute.h"
 #include "ops/core/element.h"
 #include <string.h>
 
-/* Graphs of at most this many operations are also computed by definitions. */
+/* graphs of at most this many operations together are also computed by their definitions */
 #define ORACLE_FLOPS 2e6
 
 static bool sampled_size(Sampled *s, Value v, int64_t *count) {
@@ -20,8 +21,9 @@ static bool sampled_size(Sampled *s, Value v, int64_t *count) {
                "a size of an input or output has no value; give it with --input-shape or --dim");
 }
 
-/* A different element type, rank or number is wrong whatever the sizes are; different sizes may be
-   one size that was guessed twice. */
+/* Reports that output k differs between the graphs. Different element types, ranks or constant
+   sizes are certainly wrong (E_CHECK); other sizes may differ only because one size was guessed
+   twice. */
 static bool unlike(const Sampled *s, int k) {
     const Type *a = value_type(s->w, s->a->out[k]), *b = value_type(s->w, s->b->out[k]);
     bool wrong = a->dtype != b->dtype || a->dim.n != b->dim.n;
@@ -82,7 +84,7 @@ void check_input(const CheckOptions *o, const char *input, DType t, int index, i
     if (!is_given(o, input, t, sample, n, out)) tensor_sample(o->seed, index, sample, t, n, out);
 }
 
-/* Only asked where integers are drawn. */
+/* The domain of input k. Domains are computed only if integers are drawn. */
 static Domain domain_of(Sampled *s, int k) {
     if (dtype_class(value_type(s->w, s->a->in[k])->dtype) == 'F') return domain_any();
     if (!s->asked)
@@ -111,7 +113,7 @@ static double plan_flops(const Plan *p) {
     return sum;
 }
 
-/* Do floats of 8 bits and less occur? Definitions do not round to them. */
+/* Whether floats of at most 8 bits occur, to which definitions do not round. */
 static bool rounds_much(const Sampled *s, const Graph *g) {
     NodeList live = graph_live(s->w, s->arena, g);
     for (int k = 0; k < live.n; k++) {
@@ -121,7 +123,7 @@ static bool rounds_much(const Sampled *s, const Graph *g) {
     return false;
 }
 
-/* False: one of them has a part without definition. */
+/* Computes both graphs by their definitions. Returns false if a part of them has none. */
 static bool run_definitions(Sampled *s) {
     Error ignored = {0};
     return !rounds_much(s, s->a) && !rounds_much(s, s->b) &&
@@ -141,7 +143,8 @@ static bool check_sample(Sampled *s, Runner *a, Runner *b, CheckResult *r) {
     return true;
 }
 
-/* Whole numbers are those of the first sample: they may be indices. */
+/* Draws the floats of SAMPLE_EXTREME. Integers are those of the first sample, since they may be
+   indices. */
 static void draw_extremes(Sampled *s) {
     for (int k = 0; k < s->a->nin; k++) {
         const DType t = value_type(s->w, s->a->in[k])->dtype;
@@ -209,7 +212,7 @@ bool graphs_check(World *w, const Graph *a, const Graph *b, Sizes sizes, const C
     return done;
 }
 
-/* < 0: not known. */
+/* The operations of a graph; < 0 if they are not known. */
 static double graph_flops(Sampled *s, const Graph *g) {
     const NodeList live = graph_live(s->w, s->arena, g);
     double sum = 0;

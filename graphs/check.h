@@ -42,7 +42,7 @@ typedef struct CheckResult {
 } CheckResult;
 /* Compares graphs with the same inputs and with outputs of equal types and sizes. Returns false if
    one of them cannot be run or the outputs do not match, as *e says; there is no verdict then
-   (E_CHECK: the outputs differ in type, rank or number). */
+   (E_CHECK: the outputs differ in element type, rank or a constant size). */
 bool graphs_check(World *, const Graph *a, const Graph *b, Sizes, const CheckOptions *,
                   CheckResult *, Error *);
 /* Compares the graphs only by their definitions in double, without a back end; the result is in

@@ -1,5 +1,5 @@
-/* check_compare.c -- which differences between two results count: by the built-in runtime, by the
-   definitions in double, and between these two. */
+/* check_compare.c -- decides which differences between two results count: between results of the
+   built-in runtime, between results of the definitions in double, and between the two kinds. */
 #include "graphs/check_inner.h"
 #include "ops/core/element.h"
 #include <math.h>
@@ -10,8 +10,9 @@ static bool has_real_attribute(const Op *op) {
     return false;
 }
 
-/* What of a graph rules and folding made and rounded: constants and real attributes of its own,
-   which `other` has not. `all`: each is. */
+/* Finds the nodes of g whose numbers rules or folding may have rounded: constants and nodes with
+   real attributes that `other` does not have (`all`: also those that it has). Sets *any if there
+   are some. */
 static const bool *rounded_nodes(Sampled *s, const Graph *g, const Graph *other, bool all,
                                  uint32_t *n, bool *any) {
     *n = node_count(s->w) + 1;
@@ -28,7 +29,8 @@ static const bool *rounded_nodes(Sampled *s, const Graph *g, const Graph *other,
 
 typedef Tolerance ToleranceOf(const Sampled *, DType);
 
-/* Of outputs that are floats of their own type or, wide, doubles. */
+/* Compares the outputs, whose floats have their own type or, if `wide`, are doubles. `moved`:
+   s->moved widens the tolerance. */
 static void compare_outputs(Sampled *s, void *const a[], void *const b[], bool wide,
                             ToleranceOf *tolerance, bool moved, Difference each[]) {
     for (int k = 0; k < s->a->nout; k++) {
@@ -45,6 +47,7 @@ static bool any_differs(const Sampled *s, const Difference each[]) {
     return false;
 }
 
+/* Adds the difference of each output to *sum and, if kept is not NULL, to kept[]. */
 static void take_up(const Sampled *s, const Difference each[], Difference *sum, Difference *kept) {
     for (int k = 0; k < s->a->nout; k++) {
         difference_add(sum, &each[k]);
@@ -56,8 +59,9 @@ static Tolerance run_tolerance(const Sampled *s, DType t) {
     return classes_tolerance(s->o->classes, t);
 }
 
-/* By the built-in runtime: where they differ, roundings of inputs and constants and, in small
-   graphs, of every node say how well the result is determined at all. */
+/* If the results of the built-in runtime differ, disturbs roundings to see how well the result is
+   determined at all: first by disturbed graphs (disturb.h), then, if the graphs are small, by
+   disturbed computations in double. */
 void sampled_compare_runs(Sampled *s, Difference *sum, Difference *kept) {
     Difference *each = ARENA_NEW(s->arena, Difference, s->a->nout);
     compare_outputs(s, s->out_a, s->out_b, false, run_tolerance, false, each);
@@ -78,7 +82,7 @@ void sampled_compare_runs(Sampled *s, Difference *sum, Difference *kept) {
     take_up(s, each, sum, kept);
 }
 
-/* In double, only the rounding of constants is left. */
+/* In double, only constants may differ by a rounding. */
 static Tolerance double_tolerance(const Sampled *s, DType t) {
     if (dtype_class(t) != 'F') return (Tolerance){0, 0};
     return (Tolerance){s->rounded ? 8 * dtype_roundoff(t) : 1e-10, 1e-300};
@@ -101,7 +105,7 @@ void sampled_compare_definitions(Sampled *s, Difference *sum) {
     take_up(s, each, sum, NULL);
 }
 
-/* Loose, because this tests kernels, not rules. */
+/* The tolerance is loose, because this comparison tests kernels, not rules. */
 static Tolerance kernel_tolerance(const Sampled *s, DType t) {
     (void)s;
     return dtype_class(t) == 'F'
@@ -109,8 +113,9 @@ static Tolerance kernel_tolerance(const Sampled *s, DType t) {
                : (Tolerance){INFINITY, INFINITY};
 }
 
-/* Operators without a definition (a sort, Unique, ..) and those that compare run by one kernel in
-   both, and may turn what rounding makes equal or unequal into anything. */
+/* Whether all operators have definitions and none decides by comparing. Other operators (a sort,
+   Unique, ..) run by the same kernel in both cases, and may turn what rounding makes equal or
+   unequal into anything. */
 static bool all_defined(const Sampled *s, const Graph *g) {
     const NodeList live = graph_live(s->w, s->arena, g);
     for (int k = 0; k < live.n; k++) {
@@ -120,8 +125,8 @@ static bool all_defined(const Sampled *s, const Graph *g) {
     return true;
 }
 
-/* An operator whose kernel chooses by data (thresholdedrelu) makes numbers of NaN and infinity
-   where its definition, a sum of products, spreads them. */
+/* Whether g has an operator whose kernel chooses by data (thresholdedrelu). Such a kernel makes
+   numbers of NaN and infinity where the definition, a sum of products, spreads them. */
 static bool may_choose(const Sampled *s, const Graph *g) {
     const NodeList live = graph_live(s->w, s->arena, g);
     for (int k = 0; k < live.n; k++) {
@@ -131,8 +136,8 @@ static bool may_choose(const Sampled *s, const Graph *g) {
     return false;
 }
 
-/* What the built-in runtime gave, as doubles, against the definitions. Where floats overflow, or
-   only the definition has no number, nothing is compared. */
+/* Compares the results of the built-in runtime, converted to double, with those of the definitions.
+   Elements are not compared where floats overflow, or where only the definition gives no number. */
 void sampled_compare_kernels(Sampled *s, const Graph *g, void *const run[], void *const wide[],
                              Difference *sum) {
     Difference *each = ARENA_NEW(s->arena, Difference, s->a->nout);
@@ -159,8 +164,8 @@ void sampled_compare_kernels(Sampled *s, const Graph *g, void *const run[], void
     take_up(s, each, sum, NULL);
 }
 
-/* Where one of two results is finite and the other is not, for sampled_compare_runs b's becomes
-   a's. */
+/* Records in *d the first element that is finite in one graph only. Where an element is not finite
+   in either result, b's becomes a's, so that sampled_compare_runs finds no difference there. */
 void sampled_compare_ranges(Sampled *s, Difference *d) {
     for (int k = 0; k < s->a->nout; k++) {
         const DType t = sampled_type(s, k);

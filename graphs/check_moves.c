@@ -1,5 +1,5 @@
-/* check_moves.c -- how far roundings move a result: both graphs again, with disturbed inputs and
-   constants, by the built-in runtime and by their definitions. */
+/* check_moves.c -- measures how far roundings move a result: it runs both graphs again, with
+   disturbed inputs and constants, by the built-in runtime and by their definitions. */
 #include "graphs/check_inner.h"
 #include "graphs/plan/execute.h"
 #include <math.h>
@@ -18,7 +18,8 @@ static void add_moves(Sampled *s, void *const undisturbed[], bool wide) {
     }
 }
 
-/* With other roundings the graph runs differently: sizes, or an index, depend on them. */
+/* Used if the graph cannot be run with other roundings, because sizes or an index depend on
+   them. */
 static void all_move(Sampled *s) {
     for (int k = 0; k < s->a->nout; k++)
         for (int64_t i = 0; i < s->count[k]; i++) s->moved[k][i] = INFINITY;
@@ -35,7 +36,7 @@ void moves_by_definitions(Sampled *s, const Graph *g, OracleNoise noise,
     }
 }
 
-/* Inputs that are a rounding away, where they are floats. */
+/* The inputs of the sample, with floats moved by two roundoffs. */
 static const void **inputs_nearby(Sampled *s, int draw) {
     const void **near = ARENA_NEW(s->arena, const void *, s->a->nin);
     for (int k = 0; k < s->a->nin; k++) {
@@ -65,7 +66,8 @@ static void add_run_move(Sampled *s, const Graph *g, int draw, void *const undis
 }
 
 void moves_by_run(Sampled *s, const Graph *g, int draw, void *const undisturbed[]) {
-    const WorldMark world = world_mark(s->w); /* of its factors and constants */
+    const WorldMark world =
+        world_mark(s->w); /* of the factors and constants that the disturbed graph adds */
     const ArenaMark mark = arena_mark(s->arena);
     add_run_move(s, g, draw, undisturbed);
     arena_reset(s->arena, mark);

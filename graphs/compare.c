@@ -1,4 +1,4 @@
-/* compare.c -- tensors compared numerically, with a tolerance relative to the largest element. */
+/* compare.c -- compares tensors numerically, with a tolerance relative to the largest element. */
 #include "graphs/compare.h"
 #include "ops/core/element.h"
 #include <math.h>
@@ -20,7 +20,7 @@ void difference_add(Difference *d, const Difference *x) {
 
 Difference difference_none(void) { return (Difference){.first = -1, .output = -1}; }
 
-/* The greatest finite |a|; 0: there is none. */
+/* The greatest finite |a|; 0 if there is none. */
 static double tensor_scale(DType t, const void *a, int64_t n) {
     double scale = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -51,7 +51,7 @@ void tensors_compare(TensorPair p, Tolerance tolerance, const double moved[], in
         if (!(fabs(x) <= d->greatest)) d->greatest = isnan(x) ? INFINITY : fabs(x);
         if (same) continue;
         if (isnan(by)) by = INFINITY;
-        if (whole && by < 1) by = 1; /* large integers that are one double */
+        if (whole && by < 1) by = 1; /* different integers that convert to the same double */
         d->max_abs = fmax(d->max_abs, by);
         d->max_rel = fmax(d->max_rel, scale > 0 ? by / scale : INFINITY);
         const double limit = moved ? fmax(base, NOISE_MARGIN * moved[i]) : base;

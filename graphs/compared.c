@@ -1,9 +1,9 @@
-/* compared.c -- from each `equal` with a constant back to the input, through nodes that only move
+/* compared.c -- follows each `equal` with a constant back to an input, through nodes that only move
    or convert elements. */
 #include "graphs/compared.h"
 #include "ops/core/element.h"
 
-/* What the elements of v are elements of; 0: they are computed. */
+/* The value whose elements v's elements are, moved or converted; 0 if v is computed otherwise. */
 static Value moved_from(World *w, Value v) {
     const Node node = node_get(w, value_node(w, v));
     const Ex define = sig_define(w, node.sig, value_port(w, v));
@@ -13,6 +13,7 @@ static Value moved_from(World *w, Value v) {
     return x.kind == EX_AT ? node.in[x.word] : 0;
 }
 
+/* The index of the graph input whose elements v has, moved or converted; -1 if there is none. */
 static int input_of(World *w, const Graph *g, Value v) {
     for (; v; v = moved_from(w, v))
         for (int k = 0; k < g->nin; k++)
@@ -20,7 +21,8 @@ static int input_of(World *w, const Graph *g, Value v) {
     return -1;
 }
 
-/* The one number that a constant consists of. */
+/* The number of a constant with one integer element, perhaps moved or converted. Returns false if v
+   is not such a constant. */
 static bool number_of(World *w, Value v, int64_t *number) {
     Type t;
     const void *bytes;

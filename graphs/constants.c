@@ -1,5 +1,6 @@
-/* constants.c -- one pass over the live nodes, ascending and thus topological: the results of a
-   node are made of constants where all its inputs are. */
+/* constants.c -- finds the values that depend on constants only, in one pass over the live nodes.
+   Their ascending order is topological: the results of a node depend on constants only if all its
+   inputs do. */
 #include "graphs/constants.h"
 #include "graphs/tables.h"
 #include "ops/core/element.h"

@@ -1,4 +1,5 @@
-/* disturb.c -- the nodes in order, each rebuilt over its disturbed inputs and disturbed itself. */
+/* disturb.c -- makes a graph with disturbed roundings: each node, in order, is rebuilt on its
+   disturbed inputs, and its results are disturbed in turn. */
 #include "graphs/disturb.h"
 #include "graphs/oracle.h"
 #include "graphs/rewrite.h"
@@ -8,10 +9,11 @@
 
 enum { MANY = 1 << 20 };
 
-/* One number for so many elements: a bit for each says whether it is moved up or down. */
+/* One random number serves this many elements: one bit for each says whether it moves up or
+   down. */
 enum { DRAWN = 64 };
 
-/* All values of a model are moved, time and again. */
+/* A loop of its own for float, since all values of a model are moved many times. */
 static void move_floats(float *out, const float *x, int64_t n, const float factor[2], uint64_t up) {
     for (int64_t i = 0; i < n; i++) out[i] = x[i] * factor[up >> i & 1];
 }
@@ -19,7 +21,7 @@ static void move_floats(float *out, const float *x, int64_t n, const float facto
 void data_nearby(uint64_t seed, int input, DType t, int64_t n, const void *data, void *out) {
     Random r = {random_at(seed, (uint64_t)input), 0};
     const double by = 2 * dtype_roundoff(t), factor[2] = {1 - by, 1 + by};
-    const float near[2] = {(float)factor[0], (float)factor[1]}; /* exactly */
+    const float near[2] = {(float)factor[0], (float)factor[1]}; /* exact in float */
     for (int64_t i = 0; i < n && dtype_class(t) == 'F'; i += DRAWN) {
         const uint64_t up = random_next(&r);
         const int64_t end = n - i < DRAWN ? n - i : DRAWN;
@@ -37,7 +39,8 @@ typedef struct Disturb {
     void *pool[DT_COUNT]; /* by type: the factors of computed values; NULL: not drawn yet */
 } Disturb;
 
-/* Are its elements floats, and so few that they are moved? As a type without symbols. */
+/* Whether v is moved: its elements are floats, and not too many. *t becomes its type, whose sizes
+   must be numbers, and *n its number of elements. */
 static bool moves(const Disturb *d, Value v, Type *t, int64_t *n) {
     int64_t dim[RANK_MAX];
     *t = *value_type(d->w, v);
@@ -55,8 +58,9 @@ static Value moved_constant(Disturb *d, Value v, const Type *t, int64_t n, const
     return constant_make(d->w, t, blob_put(d->w, data, element_bytes(t->dtype, n)));
 }
 
-/* Numbers about 1 for a value of n elements. All values take theirs from the same numbers, each
-   from another place: a model has so many that numbers of their own would not fit into memory. */
+/* The factors, numbers near 1, for a value of n elements. All values of a type take their factors
+   from one pool, each starting at another place: a model has so many values that separate factors
+   would not fit into memory. */
 static const void *factors(Disturb *d, Value y, DType t, int64_t n) {
     enum { PLACES = 1024, APART = 64 };
     if (!d->pool[t]) {

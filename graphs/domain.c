@@ -1,28 +1,30 @@
-/* domain.c -- two walks over the definitions of the live nodes: forward, which numbers a value may
-   hold if inputs hold what is usually drawn; backward, from what is indexed to the inputs, which
-   numbers it must hold. Where a sum or product of two values that inputs decide is bounded, each
-   gets its share, so that any two numbers in the shares are right together. */
+/* domain.c -- finds the domains of inputs in two walks over the definitions of the live nodes. The
+   forward walk computes which numbers each value may hold if inputs hold what is usually drawn. The
+   backward walk, from what is indexed to the inputs, computes which numbers each value must hold.
+
+   If a sum or product of two values that both depend on inputs is bounded, each of the two gets a
+   share of the bound, such that any two numbers in the shares are valid together. */
 #include "graphs/domain.h"
 #include "graphs/oracle.h"
 #include "graphs/rewrite.h"
 #include "ops/core/element.h"
 #include <math.h>
 
-#define WIDEST 0x1p24         /* a wider domain of integers counts as unlimited */
-enum { LOOKED_AT = 1 << 20 }; /* elements of a constant whose range is computed */
+#define WIDEST 0x1p24         /* a wider domain of integers counts as unbounded */
+enum { LOOKED_AT = 1 << 20 }; /* the range of a constant is computed up to this many elements */
 
 typedef struct Range {
     double low, high;
-    bool open; /* an input decides it, which may be drawn from elsewhere */
+    bool open; /* it depends on an input, which may be drawn from another domain */
 } Range;
 typedef struct DomainWalk {
     World *w;
     Sizes sizes;
-    Range *have;     /* by value: what it holds .. */
-    Domain *need;    /* .. and what it must */
-    bool *input;     /* by value: the graph takes it, whatever else computes it */
-    Node node;       /* whose definition is being walked, .. */
-    const Type *out; /* .. of this result */
+    Range *have;     /* by value: the range that it has */
+    Domain *need;    /* by value: the domain that it must lie in */
+    bool *input;     /* by value: it is an input of the graph, whatever else computes it */
+    Node node;       /* the node whose definition is being walked */
+    const Type *out; /* the type of the result being walked */
 } DomainWalk;
 
 Domain domain_any(void) { return (Domain){-INFINITY, INFINITY}; }
@@ -32,7 +34,7 @@ static Range range_fixed(double low, double high) { return (Range){low, high, fa
 static Range range_unknown(bool open) { return (Range){-INFINITY, INFINITY, open}; }
 static bool is_finite(Range r) { return isfinite(r.low) && isfinite(r.high); }
 
-/* Of what has both ends; else nothing changes. */
+/* The intersection of two domains; a if they are disjoint. */
 static Domain meet(Domain a, Domain b) {
     const Domain both = {fmax(a.low, b.low), fmin(a.high, b.high)};
     return both.low <= both.high ? both : a;
@@ -86,7 +88,7 @@ static Range poly_range(const DomainWalk *k, Poly p) {
     return all;
 }
 
-/* How many terms a sum has at most. */
+/* The greatest number of terms of a sum. */
 static double term_count(const DomainWalk *k, const ExNode *x) {
     double n = 1;
     for (int j = 0; j < x->n; j++) n = times(n, poly_range(k, x->dims[j]).high + 1);
@@ -190,14 +192,14 @@ static Range value_range(DomainWalk *k, Value v) {
 
 static void require_domain(DomainWalk *, Ex, Domain);
 
-/* What a may be so that a and b, which nothing moves, add up to d. */
+/* The domain of a such that a + b is in d for every b in its range, which cannot be changed. */
 static Domain domain_less(Domain d, Range b) {
     const Domain a = {d.low - b.low, d.high - b.high};
     if (!is_finite(b)) return d;
     return a.low <= a.high ? a : domain_any();
 }
 
-/* What lies between d and the sum of both is shared. */
+/* The share of a in the domain d of a + b: what d leaves beyond both ranges is divided equally. */
 static Domain domain_half(Domain d, Range a, Range b) {
     if (!is_finite(a) || !is_finite(b)) return (Domain){d.low / 2, d.high / 2};
     const Domain part = {a.low + (d.low - a.low - b.low) / 2,
@@ -218,7 +220,7 @@ static void require_sum(DomainWalk *k, const ExNode *x, Domain d) {
                             : domain_any());
 }
 
-/* What a may be so that a times b, which nothing moves, lies in d. */
+/* The domain of a such that a * b is in d for every b in its range, which cannot be changed. */
 static Domain domain_over(Domain d, Range b) {
     if (b.low < 0 && b.high <= 0) {
         const Domain a = domain_over((Domain){-d.high, -d.low}, range_fixed(-b.high, -b.low));
@@ -248,7 +250,8 @@ static void require_product(DomainWalk *k, const ExNode *x, Domain d) {
     require_domain(k, x->b, b.open ? domain_over(d, a) : domain_any());
 }
 
-/* Of the greater of both; one that always is in d leaves the other its one end. */
+/* The maximum of a and b must lie in d. If one operand always is at least d.low, the other needs no
+   lower bound. */
 static void require_most(DomainWalk *k, const ExNode *x, Domain d) {
     const Range a = ex_range(k, x->a), b = ex_range(k, x->b);
     require_domain(k, x->a, (Domain){!b.open && b.low >= d.low ? -INFINITY : d.low, d.high});
@@ -273,7 +276,7 @@ static void require_take(DomainWalk *k, const ExNode *x, Domain d) {
     require_domain(k, x->b, d);
 }
 
-/* The elements that e stands for must lie in d. */
+/* The elements that e describes must lie in d. */
 static void require_domain(DomainWalk *k, Ex e, Domain d) {
     ExNode x;
     ex_get(k->w, e, &x);
@@ -304,7 +307,8 @@ static void require_domain(DomainWalk *k, Ex e, Domain d) {
     }
 }
 
-/* What the operator says of its inputs, by itself and for what its results must be. */
+/* Requires what the operator itself demands of its inputs, and what the domains of its results
+   demand. */
 static void require_node(DomainWalk *k) {
     Poly low, high;
     int64_t from, to;
@@ -370,7 +374,9 @@ bool domain_drawn(Domain d, DType t, Domain *drawn) {
     const bool bounded = isfinite(d.low) && isfinite(d.high);
     if (dtype_class(t) == 'F') return *drawn = d, bounded;
     const Range all = usual(t);
-    *drawn = (Domain){ceil(d.low - 1e-9) + 0.0, floor(d.high + 1e-9) + 0.0}; /* no -0 */
+    *drawn =
+        /* Adding 0.0 turns -0 into 0. */
+        (Domain){ceil(d.low - 1e-9) + 0.0, floor(d.high + 1e-9) + 0.0};
     if (bounded && drawn->high - drawn->low <= WIDEST && drawn->low <= drawn->high) return true;
     if (drawn->low > all.low) drawn->high = drawn->low + 1;
     else if (drawn->high < all.high) drawn->low = drawn->high - 1;
@@ -381,7 +387,7 @@ bool domain_drawn(Domain d, DType t, Domain *drawn) {
 void domain_fill(Domain d, Random r, DType t, int64_t n, void *out) {
     const bool real = dtype_class(t) == 'F';
     const uint64_t places = real ? 1 : (uint64_t)(d.high - d.low) + 1;
-    const bool one = d.low == d.high; /* which may be infinite */
+    const bool one = d.low == d.high; /* the one number may be infinite */
     for (int64_t i = 0; i < n; i++)
         if (real)
             element_set_real(t, out, i, one ? d.low : d.low + (d.high - d.low) * random_unit(&r));

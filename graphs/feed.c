@@ -1,5 +1,6 @@
-/* feed.c -- options for inputs are read once, with their files; the numbers of an input on a sample
-   depend on the seed, its place among the inputs and the sample only. */
+/* feed.c -- provides the data of inputs. Options are read once, together with their files. The
+   numbers of an input on a sample depend only on the seed, the index of the input and the
+   sample. */
 #include "graphs/feed.h"
 #include "graphs/npz.h"
 #include "graphs/samples.h"
@@ -119,7 +120,8 @@ int feed_find(const Feed *f, const char *name) {
     return -1;
 }
 
-/* Whether numbers of the type can be drawn between the two; of floats any one number can. */
+/* Whether numbers of the type can be drawn from the range. A range of one number fits every float
+   type, even if the number is infinite or NaN. */
 static bool range_fits(Domain d, DType t) {
     const bool drawable = d.high - d.low < (dtype_class(t) == 'F' ? INFINITY : 0x1p63);
     if (dtype_class(t) == 'F') return drawable || d.low == d.high || isnan(d.low);
@@ -161,7 +163,7 @@ static bool is_integer(const FeedInput *x) {
     return class == 'I' || class == 'U';
 }
 
-/* Integers that no option gives. */
+/* Whether an input holds integers that neither an option nor the model gives. */
 static bool is_free(const FeedInput *x) {
     return is_integer(x) && !x->known && (!x->option || x->option->kind == FEED_DRAWN);
 }
@@ -172,15 +174,15 @@ static int free_count(const Feed *f) {
     return n;
 }
 
-/* Of how many numbers that the graph compares it with a free input may be. */
+/* How many numbers a free input is compared with; 0 if the input is not free. */
 static int compared_count(const FeedInput *x) { return is_free(x) ? x->compared.n : 0; }
 
 /* How many attempts replace one input by zeros or ones. */
 static int single_count(int nfree) { return nfree > 1 && nfree <= SINGLY ? 2 * nfree : 0; }
 
-/* What all elements of a free input are in place of drawn ones. Attempts: of each by itself the
-   numbers that the graph compares it with; zeros, then ones, of each by itself where they are few;
-   then of all. False: they are as drawn. */
+/* Whether the current attempt replaces all elements of the input by *number. The attempts are, in
+   order: for each free input alone, the numbers with which the graph compares it; if the free
+   inputs are few, for each alone, zeros and ones; for all together, zeros and ones. */
 static bool replaced_by(const Feed *f, int input, int64_t *number) {
     int at = f->attempt - 1, place = 0;
     if (at < 0 || !is_free(&f->input[input])) return false;
@@ -231,7 +233,7 @@ bool feed_data(const Feed *f, int input, int sample, const void *usual, int64_t 
     return true;
 }
 
-/* What it is drawn from; if it is given, what else it could be. */
+/* Prints the range from which an input is drawn or, if it is given, would be drawn. */
 static void print_domain(const FeedInput *x, Text *t) {
     Domain d;
     domain_drawn(x->domain, x->dtype, &d);

@@ -1,7 +1,10 @@
-/* fold.c -- constant folding. Upwards: which nodes depend on constants only. Downwards from the
-   outputs: a needed one becomes a constant if its size allows, else its inputs are needed. Only
-   what is needed is computed, by the oracle (floats, and many integers where doubles hold all that
-   occurs) or as a shape value (few integers), so that the result does not depend on the machine. */
+/* fold.c -- folds constants in two passes. The first pass finds, from inputs to outputs, the nodes
+   that depend on constants only. The second one goes back from the outputs: if such a node is
+   needed, it becomes a constant if its size allows this; otherwise its inputs are needed.
+
+   Only what is needed is computed: floats, and long lists of integers if doubles hold everything
+   that occurs, by the oracle; few integers as shape values. So the result does not depend on the
+   machine. */
 #include "graphs/fold.h"
 #include "graphs/constants.h"
 #include "graphs/oracle.h"
@@ -15,15 +18,15 @@ typedef struct Fold {
     World *w;
     Arena *arena;
     int64_t growth;
-    int64_t drawn;         /* bytes of a float32 constant that is drawn; 0: none is */
-    const ValueMap *known; /* of an earlier folding; NULL: there was none */
-    Constants constants;   /* that can be computed */
-    bool *needed;          /* by value - least of the constants: something that stays uses it */
+    int64_t drawn;         /* float32 constants of at least this many bytes are drawn; 0: none is */
+    const ValueMap *known; /* the map of an earlier folding; NULL: there was none */
+    Constants constants;   /* values that depend on constants only and can be computed */
+    bool *needed; /* indexed by value - constants.least: a node that stays, or an output, uses it */
     int n, room;
-    Value *from, *to;
+    Value *from, *to; /* the substitution: n values and the constants that replace them */
 } Fold;
 
-typedef struct Extent { /* of a value whose sizes are numbers */
+typedef struct Extent { /* the size of a value whose sizes are numbers */
     int64_t count, bytes;
 } Extent;
 static bool numeric_type(World *w, Value v, Extent *out) {
@@ -44,7 +47,7 @@ static bool computable(World *w, const Node *n) {
     return true;
 }
 
-/* Bytes of the constants that a value is made of. */
+/* Bytes of the constants from which a value is computed. */
 static int64_t source_bytes(Fold *f, Value v) {
     ArenaMark mark = arena_mark(f->w->scratch);
     NodeList live = graph_live(f->w, f->w->scratch, &(Graph){0, 1, NULL, &v});
@@ -57,7 +60,7 @@ static int64_t source_bytes(Fold *f, Value v) {
     return sum;
 }
 
-/* Contents that the World has already are not copied once more. */
+/* Stores contents. If the World has them already, the copy is discarded. */
 static Blob keep_contents(World *w, const void *data, size_t n) {
     ArenaMark mark = arena_mark(w->arena);
     const void *copy = arena_copy(w->arena, data, n);
@@ -66,7 +69,8 @@ static Blob keep_contents(World *w, const void *data, size_t n) {
     return blob;
 }
 
-/* Sums and differences of few integers of 32 bits, and what only moves or chooses them. */
+/* Whether an expression is exact in doubles for integers of 32 bits: it consists of sums,
+   differences, moves and choices of a few of them. */
 static bool exact_in_doubles(World *w, Ex e) {
     ExNode x;
     if (!e) return false;
@@ -86,7 +90,7 @@ static bool short_integers(const Type *t) {
     const char class = dtype_class(t->dtype);
     return (class == 'I' || class == 'U') && dtype_bits(t->dtype) <= 32;
 }
-/* All that the value is computed from are integers that doubles hold. */
+/* Whether all values from which v is computed are integers that doubles hold exactly. */
 static bool integers_in_doubles(Fold *f, Value v) {
     ArenaMark mark = arena_mark(f->w->scratch);
     const NodeList live = graph_live(f->w, f->w->scratch, &(Graph){0, 1, NULL, &v});
@@ -101,8 +105,8 @@ static bool integers_in_doubles(Fold *f, Value v) {
     return good;
 }
 
-/* What only moves elements of a constant, as bytes: the oracle would read columns number by
-   number. */
+/* Computes v by moving bytes, if its node only moves elements of constants. The oracle would read a
+   transposed matrix number by number. */
 static bool move_elements(Fold *f, Value v, void *out) {
     World *w = f->w;
     const Node n = node_get(w, value_node(w, v));
@@ -146,7 +150,8 @@ static Value computed_constant(Fold *f, Value v, Extent size) {
     return y;
 }
 
-/* Other numbers for each value: constants that are alike would become one. */
+/* Draws a constant from numbers that differ for each value, since equal constants would become one
+   node. */
 static Value drawn_constant(Fold *f, Value v, Extent size) {
     const ArenaMark mark = arena_mark(f->w->scratch);
     float *data = ARENA_NEW(f->w->scratch, float, size.count);
@@ -162,7 +167,7 @@ static bool is_drawn(const Fold *f, Value v, int64_t bytes) {
     return f->drawn && bytes >= f->drawn && value_type(f->w, v)->dtype == DT_FLOAT;
 }
 
-/* What an earlier folding made of it; 0: nothing. */
+/* The constant that an earlier folding made of v; 0 if it made none. */
 static Value known_constant(const Fold *f, Value v) {
     const Value y = f->known ? map_value(f->known, v) : v;
     return y != v && constant_get(f->w, y, NULL, NULL) ? y : 0;
@@ -182,7 +187,7 @@ static bool fold_value(Fold *f, Value v) {
 
 static bool needed(const Fold *f, Value v) { return f->needed[v - f->constants.least]; }
 
-/* All results that are needed become constants, or none does. */
+/* Makes constants of all needed results of a node, or of none. */
 static bool fold_node(Fold *f, const Node *n) {
     int before = f->n;
     if (!constants_hold(&f->constants, n->out)) return false;

@@ -1,9 +1,10 @@
-/* graph.c -- the node table. A node is the record (signature, serial, inputs) in TABLE_NODE; its
-   number is that of its first value. Every further output takes one more record (0, node, port)
-   directly after it, so that values are numbers of the same table, marks truncate both, and
-   columns over TABLE_NODE are columns over values. The serial is 0 but for random operators, whose
-   nodes are never merged. Inputs that may be left out are padded with 0, so that a node has one
-   spelling. */
+/* graph.c -- implements the node table: nodes, values, constants, inputs, live nodes and uses.
+
+   A node is the record (signature, serial, inputs) in TABLE_NODE; its number is that of its first
+   value. Every further output takes one more record (0, node, port) directly after it. Thus values
+   are numbers of the same table, resetting a mark truncates both, and columns over TABLE_NODE are
+   columns over values. The serial is 0 except for random operators, whose nodes are never merged.
+   Omitted optional inputs are padded with 0, so that equal nodes have equal records. */
 #include "graphs/tables.h"
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +90,7 @@ static Value node_refused(const char **why, const char *reason) {
     return 0;
 }
 
-/* The node's operator, inputs and number of outputs are given. */
+/* Makes the node of which `n` gives operator, inputs and number of outputs. */
 static Value node_new(World *w, const Node *n, const Attr *attr, uint32_t serial,
                       const char **why) {
     TypeId space[INPUTS_ON_STACK] = {0},
@@ -105,7 +106,7 @@ Value node_make(World *w, const Op *op, const Attr *attr, int nin, const Value i
                 const char **why) {
     bool variadic;
     int least = op_arity(op, &variadic), declared = op_input_count(op);
-    if (variadic && op->flags & OP_RANDOM) least--; /* an opaque node may have no input */
+    if (variadic && op->flags & OP_RANDOM) least--; /* an opaque node may have no inputs */
     Value padded[INPUTS_ON_STACK] = {0};
     if (nin < least) return node_refused(why, "too few inputs");
     if (!variadic && nin > declared) return node_refused(why, "too many inputs");
@@ -161,7 +162,7 @@ const void *blob_get(const World *w, Blob b, size_t *n) {
     return info ? info->bytes : NULL;
 }
 
-/* ---- inputs and constants: their attributes are those of ops/special.c, in its order */
+/* ---- inputs and constants; their attributes are those of ops/special.c, in its order */
 
 static bool is_special(const World *w, Value v, const Op *op, Attr *attr) {
     if (!v) return false;
@@ -170,7 +171,7 @@ static bool is_special(const World *w, Value v, const Op *op, Attr *attr) {
     return n.op == op;
 }
 
-/* An input's serial is the number of its name among the words. */
+/* The serial of an input is the number of its name in the World's table of words. */
 Value graph_input(World *w, const char *name, const Type *t) {
     Poly serial = poly_int(w, world_word(w, name)), types[2 + RANK_MAX];
     int n = t->known ? t->dim.n : 0;
@@ -236,7 +237,8 @@ static void reach_value(Reach *r, Value v) {
     r->v[r->n++] = id;
 }
 
-/* What was reached, ascending: where its numbers lie close together, by going through them. */
+/* Sorts the reached nodes. If their numbers lie close together, walking over the numbers is faster
+   than sorting. */
 static void sort_reached(Reach *r) {
     enum { SPARSE = 32 };
     NodeId least = r->v[0], most = r->v[0];
@@ -248,7 +250,8 @@ static void sort_reached(Reach *r) {
         ids_sort(r->n, r->v);
         return;
     }
-    column_at(r->w, &graph_tables(r->w)->seen, most); /* all of them are there now */
+    column_at(r->w, &graph_tables(r->w)->seen,
+              most); /* makes the column long enough for all numbers */
     const uint32_t *seen = column_at(r->w, &graph_tables(r->w)->seen, 0);
     for (NodeId id = least, n = 0; id <= most; id++)
         if (seen[id] == r->stamp) r->v[n++] = id;

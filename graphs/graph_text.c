@@ -1,7 +1,7 @@
-/* graph_text.c -- whole graphs as text. Printing is canonical: nodes in post-order from the
-   outputs, inputs left to right, so that it does not depend on what else the World holds or in
-   which order it was made; results are numbered %1 %2 .. in that order, after the greatest number
-   that an input has as its name. */
+/* graph_text.c -- parses and prints whole graphs. Printing is canonical: nodes are in post-order
+   from the outputs, with inputs from left to right, so that the text does not depend on what else
+   the World holds or on the order in which the graph was made. Results are numbered %1 %2 .. in
+   that order, starting after the greatest number that is the name of an input. */
 #include "graphs/text_constant.h"
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ bool graph_parse(World *w, Arena *a, Scan *s, const char **name, Graph *g, Names
 typedef struct Order {
     World *w;
     NodeList list;
-    /* By value - least: its number, or 1 + the place in the graph's inputs for inputs. */
+    /* Indexed by value - least: the number under which the value is printed. */
     uint32_t *number;
     uint32_t least;
     uint32_t next;
@@ -40,12 +40,13 @@ typedef struct Frame {
     int next;
 } Frame;
 
-/* Depth first, with a stack of its own: models are deep. */
+/* A depth-first walk with an explicit stack, because models are deep. */
 static void post_order(World *w, Arena *a, const Graph *g, NodeList live, NodeList *out) {
     Frame *stack = ARENA_NEW(a, Frame, live.n + 1);
     uint32_t live_stamp = graph_tables(w)->stamp,
-             stamp = ++graph_tables(w)
-                           ->stamp; /* graph_live has just marked what belongs to the graph */
+             stamp =
+                 ++graph_tables(w)
+                       ->stamp; /* graph_live has just marked the graph's nodes with live_stamp */
     out->v = ARENA_NEW(a, NodeId, live.n);
     out->n = 0;
     for (int k = 0; k < g->nout; k++) {

@@ -1,5 +1,5 @@
-/* infinities.c -- one pass over the values in the order in which they were made: inputs of a node
-   come before it. */
+/* infinities.c -- marks the values that an infinity of a constant may reach. It walks over the
+   values in the order in which they were made, in which the inputs of a node come before it. */
 #include "graphs/infinities.h"
 #include "graphs/tables.h"
 #include "ops/core/element.h"
@@ -10,7 +10,7 @@ static double greatest(DType t) {
     if (t == DT_DOUBLE) return DBL_MAX;
     return element_greatest(t) > 0 ? element_greatest(t) : (double)FLT_MAX;
 }
-/* The greatest number whose square the type holds. */
+/* The greatest number whose square the type can hold. A constant beyond it counts as infinite. */
 static double limit_of(DType t) { return sqrt(greatest(t)); }
 static bool holds_infinity(World *w, Value v) {
     Type t;

@@ -1,8 +1,8 @@
-/* model_feed.c -- the feed of a model's inputs. */
+/* model_feed.c -- makes the feed of a model's inputs. */
 #include "graphs/model_feed.h"
 #include "graphs/oracle.h"
 
-/* Whether the file says what input k is where nothing is given. */
+/* Whether the file has a default for input k at these sizes. */
 static bool has_default(World *w, const Model *m, int k, Sizes sizes) {
     const Type *t = value_type(w, model_graph(m)->in[k]);
     int64_t dim[RANK_MAX], n;

@@ -1,5 +1,6 @@
-/* needs.c -- collecting the needs recorded by shape(). A literal is kept once; constants that hold
-   are dropped, one that does not hold is kept, so that the facts contradict themselves visibly. */
+/* needs.c -- collects the needs that shape() recorded in the signatures of nodes. Each literal is
+   kept once. A literal without symbols is dropped if it holds; if it does not hold it is kept, so
+   that the facts contradict themselves visibly. */
 #include "graphs/needs.h"
 #include <string.h>
 

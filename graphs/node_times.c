@@ -1,4 +1,4 @@
-/* node_times.c -- line by line. */
+/* node_times.c -- reads the times of nodes line by line. */
 #include "graphs/node_times.h"
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* npy.c -- .npy files: a magic, a version, the length of a header that is a Python dictionary with
-   the keys descr, fortran_order and shape, then the elements. */
+/* npy.c -- reads and writes .npy files, which consist of a magic number, a version, the length of a
+   header, the header, and the elements. The header is a Python dictionary with the keys descr,
+   fortran_order and shape. */
 #include "graphs/npy.h"
 #include "ops/core/element.h"
 #include <inttypes.h>
@@ -22,7 +23,7 @@ static bool wrong(const char *path, Error *e, const char *reason) {
     return error_set(e, E_INVALID, path, "not a readable .npy file: %s", reason);
 }
 
-/* What follows 'key': in the header. */
+/* Moves the scan behind 'key': in the header; returns false if the key is missing. */
 static bool at_key(Scan *s, const char *key) {
     for (const char *p = s->start; p + strlen(key) + 2 < s->end; p++)
         if ((*p == '\'' || *p == '"') && !memcmp(p + 1, key, strlen(key)) &&
@@ -59,7 +60,7 @@ static bool read_shape(Scan *s, Npy *out) {
     return true;
 }
 
-/* NULL, or what is wrong with it. */
+/* Parses a header. Returns NULL, or what is wrong with it. */
 static const char *read_header(const char *text, size_t n, Npy *out) {
     Error ignored = {0};
     Scan s = scan_new("header", text, n, &ignored);

@@ -1,4 +1,4 @@
-/* npz.c -- NumPy's .npz files: archives of .npy files, read with libzip. */
+/* npz.c -- reads NumPy's .npz files, which are archives of .npy files, with libzip. */
 #include "graphs/npz.h"
 #include <string.h>
 #include <zip.h>

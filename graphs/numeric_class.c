@@ -1,4 +1,4 @@
-/* numeric_class.c -- the table of numerical classes read: by word, by bit, as a tolerance. */
+/* numeric_class.c -- reads the table of numerical classes: by word, by bit, as a tolerance. */
 #include "graphs/numeric_class.h"
 #include "ops/base/text.h"
 #include <math.h>
@@ -48,7 +48,7 @@ Tolerance classes_tolerance(unsigned classes, DType t) {
     for (int k = 1; k < ROWS; k++)
         if (classes & table[k].bit) rtol = fmax(rtol, table[k].rtol);
     if (dtype_class(t) != 'F') return (Tolerance){0, 0};
-    /* Their own roundings are coarser than what any class changes. */
+    /* Roundings of 16-bit types are coarser than what any class changes. */
     if (t == DT_FLOAT16) rtol = 1e-2;
     if (t == DT_BFLOAT16) rtol = 5e-2;
     return (Tolerance){rtol, 1e-7};

@@ -1,5 +1,5 @@
-/* oracle.c -- the reference executor. Composites are expanded, then every live node is computed in
-   order, each result into a buffer of its own in the World's scratch. */
+/* oracle.c -- is the reference executor. It expands composites and then computes every live node in
+   order, each result into a buffer of its own in the World's scratch arena. */
 #include "graphs/oracle.h"
 #include "graphs/rewrite.h"
 #include "ops/base/random.h"
@@ -18,13 +18,14 @@ typedef struct Oracle {
     Sizes sizes;
     bool wide;
     const OracleNoise *noise; /* NULL: none */
-    NodeList live;            /* with those whose results are given */
-    int *first;     /* by live node: the buffer of its first result, those of the others after it */
-    Buffer *buffer; /* as few as there are results: a World may hold many more values */
+    NodeList live;            /* live nodes, and those whose results are inputs of the graph */
+    int *first; /* by live node: index of the buffer of its first result; those of the others follow
+                 */
+    Buffer *buffer; /* one per result: a World may hold many more values */
     Error *error;
 } Oracle;
 
-/* Of a result of a live node; NULL: of another value. */
+/* The buffer of a result of a live node; NULL for any other value. */
 static Buffer *buffer_of(const Oracle *o, Value v) {
     const NodeId node = value_node(o->w, v);
     const int at = nodes_find(o->live, node);
@@ -89,7 +90,7 @@ static bool take_bytes(Oracle *o, Value v, const void *bytes) {
     return true;
 }
 
-/* view[k] and slot[k] of a value; rank -1 for an input left out. */
+/* Fills in view[k] and slot[k] for a value; the rank is -1 for an omitted input. */
 static void take_view(Oracle *o, Value v, int k, View *view, void **slot) {
     const Buffer *b = v ? buffer_of(o, v) : NULL;
     if (b) view[k] = b->view, slot[k] = b->data;
@@ -135,13 +136,13 @@ static bool run_kernel(Oracle *o, const Node *n) {
     return true;
 }
 
-/* Moves the elements of a value by half a roundoff to a whole one. */
+/* Moves each element of a value up or down by between half a roundoff and a whole one. */
 static void disturb(Oracle *o, Value v, double roundoff) {
     Buffer *b = buffer_of(o, v);
     Random r = {random_at(o->noise->seed, v), 0};
     const int64_t n = view_count(&b->view);
-    double *moved =
-        arena_alloc_raw(o->arena, element_bytes(DT_DOUBLE, n)); /* it may be only read */
+    double *moved = arena_alloc_raw(
+        o->arena, element_bytes(DT_DOUBLE, n)); /* a copy, because b->data may be read-only */
     for (int64_t k = 0; k < n; k++) {
         const double by = (0.5 + 0.5 * random_unit(&r)) * roundoff;
         moved[k] = ((const double *)b->data)[k] * (1 + (random_next(&r) & 1 ? by : -by));
@@ -180,7 +181,7 @@ static bool oracle_node(Oracle *o, NodeId id) {
     return true;
 }
 
-/* These nodes and those whose results are inputs of the graph, ascending. */
+/* The computed nodes and those whose results are inputs of the graph, ascending. */
 static NodeList with_inputs(const Oracle *o, const Graph *g, NodeList computed) {
     NodeList all = {computed.n, ARENA_NEW(o->arena, NodeId, computed.n + g->nin)};
     for (int k = 0; k < computed.n; k++) all.v[k] = computed.v[k];
@@ -200,7 +201,7 @@ static bool run_all(Oracle *o, const Graph *given, const void *const in[], void 
     const NodeList computed = graph_live(o->w, o->arena, &g);
     o->live = with_inputs(o, &g, computed);
     buffers_new(o);
-    for (int k = 0; k < g.nin; k++) /* one that nothing reads is not live */
+    for (int k = 0; k < g.nin; k++) /* an input that nothing reads is not live */
         if (buffer_of(o, g.in[k]) && !take_bytes(o, g.in[k], in[k])) return false;
     for (int k = 0; k < computed.n; k++) {
         const Node n = node_get(o->w, computed.v[k]);

@@ -1,8 +1,10 @@
-/* region.c -- regions. The level of a node is the greatest number of barriers on a path to it;
-   nodes of one level that are connected form a group, so that no path leaves a group and comes back
-   through a barrier. A group above the limit is cut, in the order of numbers, where the fewest
-   values cross, between half the limit and the limit. Equal regions are found by printing them over
-   placeholders. */
+/* region.c -- divides a graph into regions.
+
+   The level of a node is the greatest number of barriers on a path to it. Connected nodes of one
+   level form a group, so that no path leaves a group and comes back through a barrier. A group
+   above the limit is cut into pieces, in the order of its nodes' numbers: each cut lies between
+   half the limit and the limit, where the fewest values cross. Equal regions are found by printing
+   each one over placeholders and comparing the hashes of the texts. */
 #include "graphs/region.h"
 #include "graphs/constants.h"
 #include "graphs/graph_text.h"
@@ -16,10 +18,10 @@ typedef struct Divide {
     Arena *arena;
     NodeList live;
     Uses uses;
-    int *place; /* by value: its node's place in live */
-    int *level; /* by place; -1: not in any region */
-    int *group; /* by place: a smaller or equal place of the same group */
-    int *piece; /* by place: the number of its region */
+    int *place; /* by value: the index of its node in `live` */
+    int *level; /* by index in `live`; -1: in no region */
+    int *group; /* by index: a smaller or equal index of the same group */
+    int *piece; /* by index: the number of its region */
     int npiece;
 } Divide;
 
@@ -46,8 +48,8 @@ static bool inside(World *w, const Node *n) {
     return !barrier(n->op) || constant_get(w, n->out, NULL, NULL);
 }
 
-/* What is computed from constants alone belongs to the first of its users: a broadcast of a bias to
-   where it is added. */
+/* Raises the level of what is computed from constants alone to that of its first user: a broadcast
+   of a bias belongs to the addition of the bias. */
 static void lift_constants(Divide *d, const Graph *g) {
     const Constants c = constants_find(d->w, d->w->scratch, g, NULL, inside);
     for (int k = d->live.n - 1; k >= 0; k--) {
@@ -74,7 +76,7 @@ static void find_groups(Divide *d) {
 
 /* ---- cuts */
 
-/* Values made by member[from..to-1] that member[to..] read. */
+/* The number of values made by member[from..to-1] that later members of the group read. */
 static int crossing(Divide *d, const int *member, int from, int to) {
     int n = 0;
     for (int k = from; k < to; k++) {
@@ -180,7 +182,8 @@ typedef struct Frame {
     int next;
 } Frame;
 
-/* Inputs in the order in which a walk over the nodes in post-order from the outputs meets them. */
+/* Collects the region's inputs in the order in which a post-order walk over its nodes from output v
+   meets them. */
 static void order_inputs(Divide *d, RegionFill *r, int piece, Value v, bool *met) {
     Node n;
     Frame *stack = ARENA_NEW(d->w->scratch, Frame, r->nnode + 1);

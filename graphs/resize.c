@@ -1,18 +1,18 @@
-/* resize.c -- a graph with other sizes, or with another element type in place of one: nodes are
-   made again in order, with the symbols and element types in their attributes and in the inputs'
-   types replaced. */
+/* resize.c -- makes a graph with other sizes, or with one element type replaced by another. The
+   nodes are made again in order, with symbols and element types replaced in their attributes and in
+   the types of inputs. */
 #include "graphs/rewrite.h"
 
 typedef struct Resize {
     World *w;
     Arena *arena;
     NewSizes size;
-    DType from, to; /* the element types; DT_NONE: none is replaced */
+    DType from, to; /* the element types to replace; DT_NONE: none */
     NodeList live;
-    Value *made; /* the first value of each of these nodes */
+    Value *made; /* the first value of what replaces each live node */
 } Resize;
 
-/* What became of a value of the old graph. */
+/* The value that replaces a value of the old graph. */
 static Value resized_value(const Resize *r, Value v) {
     const NodeId node = value_node(r->w, v);
     return r->made[nodes_find(r->live, node)] + (v - node);
@@ -52,7 +52,7 @@ static bool resize_node(Resize *r, int k, Error *e) {
     const char *why = "";
     if (constant_blob(r->w, node.out) && value_type(r->w, node.out)->dtype == r->from)
         return error_set(e, E_INVALID, node.op->name, "keeps its element type %s",
-                         dtype_name(r->from)); /* its bytes are of that type */
+                         dtype_name(r->from)); /* because its bytes have that type */
     Value y =
         input_name(r->w, node.out) ? input_resized(r, node.out) : node_resized(r, &node, &why);
     if (!y)

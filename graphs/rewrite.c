@@ -1,8 +1,10 @@
-/* rewrite.c -- rewriting. One pass over the live nodes in the order of their numbers, which is
-   topological: a node with a replaced input is rebuilt, every other one stays the same node. What a
-   replacement is made of is never replaced itself. Composites are replaced by the node lines of
-   Op.expand, built with the node's inputs under their names and with these variables: attributes by
-   name, x.0 x.1 .. for the sizes of input x, x for its element type. */
+/* rewrite.c -- substitutes values in graphs and expands composites.
+
+   Substitution is one pass over the live nodes in the order of their numbers, which is topological:
+   a node with a replaced input is rebuilt, every other node stays the same. What a replacement
+   consists of is never replaced itself. A composite is replaced by the node lines of Op.expand.
+   They are built with the node's inputs under their declared names and with these variables: each
+   attribute by its name, x.0 x.1 .. for the sizes of input x, and x for its element type. */
 #include "graphs/rewrite.h"
 #include "graphs/tables.h"
 #include <stdio.h>
@@ -70,7 +72,8 @@ bool graph_substitute(World *w, Arena *a, const Graph *g, const Substitution *s,
 
 /* ---- expansion */
 
-/* Op.expand parsed, again where the World was reset since; one that does not parse is a bug. */
+/* The parsed text of Op.expand. It is parsed again if the World was reset since. A text that does
+   not parse is a bug. */
 static const LineList *expansion_of(World *w, int op) {
     Expansion *known = &graph_tables(w)->expansion[op];
     if (known->resets == 1 + w->resets) return known->lines;
@@ -85,7 +88,8 @@ static const LineList *expansion_of(World *w, int op) {
     return lines;
 }
 
-/* The name of input k: "x w b?" -> x, w, b. False: the list is at its end. */
+/* Takes the next name from a declaration of inputs: "x w b?" gives x, w, b. Returns false at the
+   end of the list. */
 static bool declared_name(const char **list, char name[NAME_MAX_LENGTH]) {
     const char *p = *list + strspn(*list, " ");
     size_t n = strcspn(p, " ?."), all = strcspn(p, " ");
@@ -131,8 +135,8 @@ static Bindings node_bindings(World *w, Arena *a, const Node *n, Names *names) {
     return (Bindings){b.n, b.v};
 }
 
-/* ---- conditions: "bias", "!bias", "mask:2", "mask:B", "causal=yes", "heads!=0", joined by
-   commas */
+/* ---- conditions: "bias", "!bias", "mask:2" (rank 2), "mask:B" (element type B), "causal=yes",
+   "heads!=0", joined by commas */
 
 static int input_position(const Op *op, const char *wanted) {
     char name[NAME_MAX_LENGTH];
@@ -150,7 +154,8 @@ static bool attr_is(World *w, const AttrDef *d, const Attr *have, Scan *s, bool 
               : have->word == want.word;
     return true;
 }
-/* False: the text is not a condition, which is a bug of the operator. */
+/* Evaluates one condition. Returns false if the text is not a condition, which is a bug of the
+   operator. */
 static bool condition_holds(World *w, const Node *n, Scan *s, bool *holds) {
     char name[NAME_MAX_LENGTH];
     const bool lacks = scan_char(s, '!');
@@ -187,7 +192,7 @@ static bool line_holds(World *w, const Node *n, const char *when, bool *holds) {
     } while (scan_char(&s, ','));
     return scan_end(&s);
 }
-/* The lines whose conditions hold for this node. */
+/* The lines without a condition or with one that holds for this node. */
 static bool lines_of(World *w, Arena *a, const Node *n, const LineList *all, LineList *out) {
     *out = *all;
     out->v = ARENA_NEW(a, NodeLine, all->n);
@@ -243,7 +248,7 @@ static bool expand_once(World *w, Arena *a, NodeList live, Graph *g, ValueMap *m
     return true;
 }
 
-/* The first map, then the second. */
+/* Makes *first the composition: the first map, then the second. */
 static void follow(ValueMap *first, const ValueMap *second) {
     for (uint32_t v = 1; v < first->n; v++) {
         Value next = map_value(second, map_value(first, v));

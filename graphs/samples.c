@@ -1,8 +1,9 @@
-/* samples.c -- the data on which graphs are compared. */
+/* samples.c -- draws the data on which graphs are compared. */
 #include "graphs/samples.h"
 #include "ops/core/element.h"
 
-/* One in four each: 0, tiny, about 1, large; half precision has little room for squares. */
+/* Draws 0, a tiny number, one of magnitude up to 1 or a large one, each with probability 1/4. Large
+   numbers are smaller in half precision, which has little room for squares. */
 static double extreme_number(Random *r, DType t) {
     const double large = t == DT_FLOAT16 ? 100 : 1e4, x = 2 * random_unit(r) - 1;
     switch (random_below(r, 4)) {

@@ -1,7 +1,8 @@
-/* shapevalue.c -- elements of integer values, node by node: constants are read, everything else
-   asks its operator (sig_value), inputs are unknown. Where floats take part, or the operator cannot
-   say, the node is run if every input is numbers. What is kept for a value lies in the World's
-   arena and is computed again after a reset, which may have taken it away. */
+/* shapevalue.c -- computes the elements of integer values node by node. Constants are read, inputs
+   are unknown, and for every other node its operator is asked (sig_value). If floats take part, or
+   the operator cannot tell, the node is run by the oracle, provided that all its inputs are known
+   numbers. What is kept for a value lies in the World's arena; after a reset, which may have freed
+   it, it is computed again. */
 #include "graphs/shapevalue.h"
 #include "graphs/oracle.h"
 #include "graphs/tables.h"
@@ -11,12 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Floats are followed as far as they hold whole numbers that they hold exactly: constants, and what
-   only moves or converts elements (Op.value without a definition). Sizes are taken to be below
-   2^24. Between them, fractions of them are: padding by ceil(size / stride) passes through floats.
-   A quotient of whole numbers is rounded once, and so is its sum with a whole number; that moves
-   none onto or across a whole number while sizes are below 2^22 and divisors at most DIVISOR_MAX.
-   Halves, quarters, .. are exact. */
+/* Floats are followed while they hold whole numbers exactly: in constants, and in results of nodes
+   that only move or convert elements (those with Op.value but no definition). Sizes are assumed to
+   be below 2^24.
+
+   Fractions of whole numbers are followed, too, because padding by ceil(size / stride) passes
+   through floats. A quotient of whole numbers is rounded once, and so is its sum with a whole
+   number. While sizes are below 2^22 and divisors at most DIVISOR_MAX, this rounding moves no
+   fraction onto or across a whole number. Halves, quarters and so on are exact. */
 enum { WHOLE_MAX = 1 << 24, DIVISOR_MAX = 1 << 10 };
 static bool is_wide_float(DType t) { return dtype_class(t) == 'F' && dtype_bits(t) >= 32; }
 static bool followed(DType t) {
@@ -24,7 +27,7 @@ static bool followed(DType t) {
            is_wide_float(t);
 }
 
-/* How many elements a value has; -1: not to be followed. */
+/* The number of elements of a value; -1 if they are not followed. */
 static int64_t element_count(World *w, Value v) {
     const Type *t = value_type(w, v);
     int64_t n;
@@ -54,8 +57,9 @@ static Elements constant_elements(World *w, const void *bytes, DType t, int64_t 
 
 /* ---- numbers */
 
-/* How many roundings a definition has where numbers are computed; MANY: more than the one at its
-   end that every runtime makes alike, or a function that none rounds exactly. */
+/* The number of roundings in a definition when numbers are computed by it. MANY stands for more
+   than the single rounding at the end, which every runtime does alike, and for a function that no
+   runtime rounds exactly. */
 enum { MANY = 2 };
 static int roundings(World *w, Ex e) {
     ExNode x;
@@ -86,8 +90,8 @@ static int roundings(World *w, Ex e) {
     default: return MANY;
     }
 }
-/* a / b is a * (1 / b) in definitions. In double that differs from the quotient too little to be
-   rounded to another float of 32 bits. */
+/* Whether e is a quotient, which definitions write as a * (1 / b). In double, this product is so
+   near to the quotient that both are rounded to the same float of 32 bits. */
 static bool is_quotient(World *w, Ex e, DType t) {
     ExNode x, y;
     ex_get(w, e, &x);
@@ -96,8 +100,8 @@ static bool is_quotient(World *w, Ex e, DType t) {
     return y.kind == EX_FN && y.word == FN_RECIP && !roundings(w, x.a) && !roundings(w, y.a);
 }
 
-/* The elements of a list as numbers of type t, in the arena; NULL: some are not, or are greater
-   than `most` (0: any are). */
+/* The elements of a list as numbers of type t, in the arena; NULL if some are not numbers, or
+   exceed `most` in magnitude (0: no limit). */
 static const void *list_numbers(World *w, Arena *a, PolyList list, DType t, int64_t most) {
     int64_t x;
     for (int k = 0; k < list.n; k++)
@@ -108,7 +112,7 @@ static const void *list_numbers(World *w, Arena *a, PolyList list, DType t, int6
     return made;
 }
 
-/* The elements of a value, all of which are numbers; NULL: they are not, or not known. */
+/* The elements of a value as numbers; NULL if they are not all known numbers. */
 static const void *known_numbers(World *w, Value v) {
     const Elements *e = row(w, v);
     const DType t = value_type(w, v)->dtype;
@@ -126,9 +130,10 @@ static bool within(DType t, const void *x, int64_t count, double most) {
     return true;
 }
 
-/* Whether every runtime computes the same numbers: the node moves, converts, compares, rounds to
-   whole numbers, or rounds once. Integers are only moved and chosen, as far as doubles hold them;
-   floats become integers as far as these hold the numbers. bytes[k]: of input k. */
+/* Whether every runtime computes the same numbers for a node: it moves, converts, compares, rounds
+   to whole numbers, or rounds once. Integers may only be moved and chosen, and only if doubles hold
+   them; a float may become an integer only if the integer type holds it. bytes[k]: contents of
+   input k; `real`: floats take part. */
 static bool computes_exactly(World *w, const Node *n, const void *const bytes[], bool real) {
     const DType to = value_type(w, n->out)->dtype, from = value_type(w, n->in[0])->dtype;
     const bool cut = n->op == &op_cast && is_wide_float(from) && !is_wide_float(to);
@@ -151,7 +156,7 @@ static bool has_floats(World *w, const Node *n) {
     return real;
 }
 
-/* What a node of one result computes, where all its inputs are numbers. */
+/* Runs a node with one result whose inputs are all known numbers. */
 static Elements numbers(World *w, const Node *n, int64_t count) {
     ArenaMark mark = arena_mark(w->scratch);
     const DType t = value_type(w, n->out)->dtype;
@@ -183,10 +188,10 @@ static bool is_power_of_2(int64_t x) { return (x & (x - 1)) == 0; }
 
 typedef struct Fraction {
     Poly p;
-    int64_t by; /* what it is divided by */
+    int64_t by; /* the divisor */
 } Fraction;
 
-/* An element of a op b. */
+/* Computes an element of a op b; returns false if it cannot be expressed exactly enough. */
 static bool fraction(World *w, const Op *op, Fraction a, Fraction b, Fraction *y) {
     const bool exact = is_power_of_2(a.by) && is_power_of_2(b.by), minus = op == &op_sub;
     int64_t divisor;
@@ -202,7 +207,7 @@ static bool fraction(World *w, const Op *op, Fraction a, Fraction b, Fraction *y
     return exact || a.by == 1 || b.by == 1;
 }
 
-/* Quotients that are whole are written so. */
+/* Divides by `by` if all quotients are whole numbers; else keeps the divisor. */
 static Elements quotients(World *w, int n, Poly v[], int64_t by) {
     int64_t x;
     bool whole = true;
@@ -211,8 +216,8 @@ static Elements quotients(World *w, int n, Poly v[], int64_t by) {
     return (Elements){.list = {n, v}, .by = whole ? 1 : by};
 }
 
-/* Of floats: the arithmetic that computes sizes, and a quotient that becomes an integer, rounded
-   towards 0. */
+/* The elements of a node of the arithmetic that computes sizes in floats: + - * /, floor, ceil, and
+   a cast of a quotient to an integer, which rounds towards 0. */
 static Elements arithmetic(World *w, const Node *n, int64_t count) {
     const Op *op = n->op;
     const bool up = op == &op_ceil, down = op == &op_floor || op == &op_cast;
@@ -228,7 +233,7 @@ static Elements arithmetic(World *w, const Node *n, int64_t count) {
         if (op == &op_cast && !value_natural(w, x.p)) return (Elements){0};
         if (n->nin == 1) y.p = poly_floor(w, poly_add(w, x.p, more), poly_int(w, x.by));
         else if (!fraction(w, op, x, z, &y)) return (Elements){0};
-        if (k && y.by != by) return (Elements){0}; /* divided by different numbers */
+        if (k && y.by != by) return (Elements){0}; /* the elements have different divisors */
         v[k] = y.p, by = y.by;
     }
     return by > DIVISOR_MAX ? (Elements){0} : quotients(w, (int)count, v, by);
@@ -246,14 +251,14 @@ static PolyList computed_elements(World *w, const Node *n, int64_t count) {
     return out;
 }
 
-/* Whether the operator says the elements of its first result; of floats only where it moves or
-   converts them. */
+/* Whether the operator tells the elements of its first result. For floats, it does so only if it
+   moves or converts them. */
 static bool tells(World *w, Value v, const Node *n) {
     if (input_name(w, v) || v != n->out || n->op->flags & OP_RANDOM) return false;
     return !n->op->define || n->op->value || !is_wide_float(value_type(w, v)->dtype);
 }
 
-/* Fractions take part, or may come out. */
+/* Whether fractions take part in a node, or may be its results. */
 static bool of_fractions(World *w, Value v, const Node *n) {
     const bool real = is_wide_float(value_type(w, v)->dtype), cast = n->op == &op_cast;
     if (input_name(w, v) || v != n->out || !n->nin || !n->in[0]) return false;
@@ -261,7 +266,7 @@ static bool of_fractions(World *w, Value v, const Node *n) {
                 : real && n->op->define && (!n->op->value || n->op == &op_div);
 }
 
-/* Its inputs are done, as far as they have elements. */
+/* Computes the elements of v; those of its inputs have been computed. */
 static Elements elements_of(World *w, Value v, int64_t count) {
     const Node n = node_get(w, v);
     Type t;
@@ -288,13 +293,13 @@ typedef struct Pending {
 
 static void push_pending(World *w, Pending *p, Value v) {
     if (!v || is_done(w, v)) return;
-    *row(w, v) = (Elements){.resets = w->resets + 1}; /* met; computed below */
+    *row(w, v) = (Elements){.resets = w->resets + 1}; /* met; computed by compute_value */
     ARENA_GROW(w->scratch, p->v, p->room, p->n + 1);
     p->v[p->n++] = v;
 }
 
-/* Values are computed in the order of their numbers, so that nothing recurses; only what has
-   elements to follow is looked below. */
+/* Values are computed in the order of their numbers, so that nothing recurses. The walk to inputs
+   does not go beyond values that are not followed. */
 bool value_elements(World *w, Value v, PolyList *out) {
     ArenaMark mark = arena_mark(w->scratch);
     Pending p = {0};

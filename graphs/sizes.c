@@ -1,6 +1,7 @@
-/* sizes.c -- options to sizes. A size that is one symbol takes the number given for its axis; any
-   other is only compared with it once all symbols have values. Guesses start from usual numbers;
-   then one size after the other takes the number at which the fewest needs of the graph fail. */
+/* sizes.c -- turns options into sizes, and guesses sizes. A size that is a single symbol takes the
+   number given for its axis; a constant size must equal the number; for any other size the number
+   is ignored, since the size follows from its symbols. Guesses start from usual numbers; then one
+   size after the other takes the number at which the fewest needs of the graph fail. */
 #include "graphs/needs.h"
 #include "graphs/sizes.h"
 #include <inttypes.h>
@@ -42,7 +43,7 @@ static bool set_axis(Bind *b, int input, int axis, int64_t value) {
                      value);
 }
 
-/* The input that "NAME:.." names, and what follows. */
+/* The index of the input that "NAME:.." names, or -1; *rest is the text after the colon. */
 static int named_input(Bind *b, const char *option, const char **rest) {
     const char *colon = strrchr(option, ':');
     *rest = colon ? colon + 1 : option;
@@ -116,7 +117,8 @@ static bool type_mentions(const World *w, const Type *t, Symbol s) {
     for (int k = 0; t->known && k < t->dim.n; k++) found |= poly_mentions(w, t->dim.v[k], s);
     return found;
 }
-/* There are names that no value of the graph has: those of the composites' expansions. */
+/* Whether a type of the graph mentions s. Some named sizes belong to no value of the graph but to
+   the expansions of composites. */
 static bool graph_has_size(const Bind *b, Arena *a, Symbol s) {
     const NodeList live = graph_live(b->w, a, b->g);
     bool found = false;
@@ -190,8 +192,8 @@ typedef struct Guess {
     World *w;
     LitList needs;
     uint32_t n;
-    int64_t *value, lowest; /* what is guessed is at least this */
-    int64_t work;           /* needs looked at */
+    int64_t *value, lowest; /* `lowest` bounds guesses from below */
+    int64_t work;           /* number of needs evaluated so far */
 } Guess;
 
 static bool open_size(const World *w, Symbol s) {
@@ -220,7 +222,7 @@ static void try_value(Guess *g, Symbol s, int64_t value, int *least) {
     else g->value[s] = before;
 }
 
-/* Where an equation that fails is linear in s, its solution. */
+/* Tries the solution of a failing equation that is linear in s. */
 static void try_solution(Guess *g, Symbol s, Lit need, int *least) {
     const Sizes sizes = {g->n, g->value};
     const int64_t before = g->value[s];
@@ -241,8 +243,8 @@ static LitList mentioning(const Guess *g, Arena *a, Symbol s) {
     return some;
 }
 
-/* Gives s the first number of those that are usual at which the fewest needs fail: only those that
-   mention s are looked at. */
+/* Gives s the first of the usual numbers at which the fewest needs fail. Only needs that mention s
+   are evaluated. */
 static void improve_guess(Guess *g, Symbol s, int *least) {
     const LitList all = g->needs;
     const ArenaMark mark = arena_mark(g->w->scratch);
@@ -293,7 +295,7 @@ bool sizes_guess(World *w, Arena *a, const Graph *graph, Sizes *sizes) {
 /* ---- before a model is open */
 
 const char *dim_option_name(Arena *a, const char *option, Error *e) {
-    const char *equals = strrchr(option, '='); /* a name may hold one too */
+    const char *equals = strrchr(option, '='); /* the last =, since a name may contain one */
     char *end = NULL;
     const long long value = equals ? strtoll(equals + 1, &end, 10) : 0;
     if (equals && end > equals + 1 && !*end && value >= 0)
@@ -319,7 +321,8 @@ int shape_option_axes(const char *option, const char *input, bool only_input, Er
     return named || (!colon && only_input) ? n : -1;
 }
 
-/* Number `axis` of "NAME:1,3,224,224"; negative: not of this input, or not there. */
+/* The size number `axis` in "NAME:1,3,224,224"; negative if the option is for another input or has
+   fewer sizes. */
 static int64_t axis_of_shape(const char *option, const char *input, int axis) {
     const char *colon = strrchr(option, ':'), *at = colon ? colon + 1 : option;
     if (colon && (strlen(input) != (size_t)(colon - option) ||

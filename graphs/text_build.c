@@ -1,5 +1,5 @@
-/* text_build.c -- node lines become nodes: names are looked up, attributes completed, variables
-   replaced by what they are bound to, and shape() has its say. */
+/* text_build.c -- builds nodes from parsed node lines. Names are looked up, missing attributes get
+   their defaults, variables are replaced by their values, and shape() may refuse the node. */
 #include "graphs/text_constant.h"
 #include <string.h>
 
@@ -79,8 +79,8 @@ static Ex bound_real(const Build *b, Ex x) {
     return v ? v->value.real : x;
 }
 
-/* A list variable of a rule, strides=S: S_1, S_2, .. as many as the operator has for inputs of this
-   rank. */
+/* Expands a list variable S of a rule (strides=S) to S_1, S_2, .., as many as the operator has
+   entries for an input of this rank. Returns false if it is not such a variable. */
 static bool list_variable(Build *b, const AttrDef *def, const char *name, Value first, Attr *out) {
     int rank = first ? value_type(b->w, first)->dim.n : 0;
     int n = def->fill == PER_AXIS ? rank : (def->fill == PER_SIDE ? 2 : 1) * (rank - 2);

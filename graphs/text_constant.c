@@ -1,7 +1,7 @@
-/* text_constant.c -- constants in the text form: {0.5, 1}, splat(0.5), seed(7), hex"3f80..". A
-   seeded content remembers its seed, so that it is printed as it was written; otherwise equal
-   elements print as splat, up to LIST_MAX elements as a list, the rest as hex in the order of
-   memory (little endian). */
+/* text_constant.c -- parses, builds and prints constants of the text form: {0.5, 1}, splat(0.5),
+   seed(7), hex"3f80..". Contents made from a seed remember it, so that they are printed as they
+   were written. Otherwise equal elements are printed as splat, up to LIST_MAX elements as a list,
+   and all else as hex in memory order (little endian). */
 #include "graphs/text_constant.h"
 #include "ops/core/element.h"
 #include "ops/base/random.h"
@@ -107,7 +107,7 @@ bool constant_parse(World *w, Arena *a, Scan *s, LineConstant **out) {
 static double seeded(DType t, uint64_t seed, int64_t i) {
     int bits = t == DT_FLOAT16    ? 11
                : t == DT_BFLOAT16 ? 8
-                                  : 24; /* so many that no element is rounded */
+                                  : 24; /* as many as the type holds without rounding */
     return ldexp((double)(random_at(seed, (uint64_t)i) >> (64 - bits)), 1 - bits) - 1;
 }
 
@@ -151,7 +151,7 @@ Value constant_build(World *w, const LineConstant *c, const Type *t, Scan *s) {
 
 /* ---- printing */
 
-/* The shortest decimal that reads back as the same element. */
+/* Prints the shortest decimal that reads back as the same element. */
 static void real_print(DType t, double x, Text *text) {
     char s[40];
     unsigned char a[8] = {0}, b[8] = {0};

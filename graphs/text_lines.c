@@ -1,7 +1,7 @@
-/* text_lines.c -- node lines: "%a %b = split %x axis=1 sizes=[2, 4]". A newline ends a line, since
-   nothing else tells its inputs from the results of the next one. A block ends with its line `out`.
-   What is parsed names values and operators only; text_build.c makes nodes of it, once the inputs
-   have types. */
+/* text_lines.c -- parses node lines such as "%a %b = split %x axis=1 sizes=[2, 4]". A newline ends
+   a line, because nothing else separates its inputs from the results of the next line. A block ends
+   with its line `out`. Parsed lines only name values and operators; text_build.c makes nodes of
+   them once the inputs have types. */
 #include "graphs/text_constant.h"
 #include <ctype.h>
 #include <string.h>
@@ -72,7 +72,8 @@ static bool word_of(const AttrDef *def, const char *name, int *word) {
     return false;
 }
 
-/* A bare name where a list, a word or an element type is expected. */
+/* Parses a variable: a bare name where a list, a word or an element type is expected, and no word
+   or type of that name exists. */
 static bool variable_parse(Scan *s, Arena *a, const AttrDef *def, const char **variable) {
     char name[128];
     const char *start = s->at;
@@ -120,7 +121,7 @@ static bool attrs_parse(World *w, Arena *a, Scan *s, NodeLine *l) {
     return !scan_failed(s);
 }
 
-/* "[bias, causal=yes]" before a line. */
+/* Parses a condition before a line: "[bias, causal=yes]". */
 static bool condition_parse(Arena *a, Scan *s, const char **when) {
     if (!scan_char(s, '[')) return true;
     const char *start = s->at;
@@ -129,8 +130,8 @@ static bool condition_parse(Arena *a, Scan *s, const char **when) {
     return scan_char(s, ']') || scan_fail(s, s->at, "expected ]");
 }
 
-/* How many letters must be put in, taken out or changed to make one of the other; `most` + 1: more
-   than that. */
+/* The edit distance of two names: the number of letters to insert, delete or change; `most` + 1 if
+   it exceeds `most`. */
 static int letters_between(const char *a, const char *b, int most) {
     while (*a && *a == *b) a++, b++;
     if (!*a && !*b) return 0;
@@ -144,7 +145,7 @@ static int letters_between(const char *a, const char *b, int most) {
     }
     return 1 + least;
 }
-/* With the operator whose name is like it. */
+/* Reports an unknown operator and suggests one with a similar name. */
 static bool unknown_operator(Scan *s, const char *at, const char *name) {
     enum { FEW = 2 };
     const char *near = NULL;

@@ -1,4 +1,4 @@
-/* world.c -- a World with the tables of operators and of nodes. */
+/* world.c -- creates a World with the tables of operators and of nodes. */
 #include "graphs/world.h"
 #include "graphs/tables.h"
 

@@ -1,5 +1,6 @@
-/* run_model.c -- the program run-model: opens an ONNX file, plans it, runs it on given or random
-   inputs, prints digests of the outputs or writes them, and tells what each step costs. */
+/* run_model.c -- is the program run-model. It opens an ONNX file, plans it, runs it on given or
+   random inputs, prints digests of the outputs or writes the outputs to files, and reports what
+   each step costs. */
 #include "graphs/model_run.h"
 #include "graphs/graph_text.h"
 #include "graphs/npz.h"
@@ -136,7 +137,7 @@ static bool known_dims(ModelRun *r) {
     return true;
 }
 
-/* The model is read with the sizes it will have, so that what depends on them is understood. */
+/* Reads the model with the sizes that it will have, so that what depends on them is understood. */
 bool run_open(ModelRun *r) {
     if (!feed_options(r->arena, r->o.input, &r->given, r->error)) return false;
     r->given.seed = (uint64_t)r->o.seed;
@@ -210,7 +211,8 @@ static bool make_runner(ModelRun *r) {
     r->runner = runner_new_relieved(r->plan, r->backend, r->device, &relief, r->error);
     return r->runner != NULL;
 }
-/* Each round settles at least the first of the numbers that depend on each other. */
+/* Makes runners until the sizes that depend on data no longer change. If such sizes depend on each
+   other, each round settles at least one more of them. */
 static bool settle(ModelRun *r) {
     enum { ROUNDS = 8 };
     bool changed = true;
@@ -238,7 +240,7 @@ static bool parse_options(ModelRun *r, int argc, char *argv[]) {
            error_set(r->error, E_USAGE, "", "expected one model; usage: %s", program.usage);
 }
 
-/* --help and --version. */
+/* Prints the text of --help or --version. */
 static bool print_document(ModelRun *r) {
     Text t = text_new(r->arena);
     if (r->o.help && !options_document(&t, &program, option_table, r->o.help, r->error))

@@ -1,7 +1,8 @@
-/* run_model_count.c -- sizes that depend on data are counted while the model is read, from values
-   that are computed by a plan of their own. In the whole plan other steps are fused, so rounding
-   may decide otherwise there: one box more is kept, say. The plan is therefore run up to what was
-   counted, and the model read again with the values found there, until the numbers stay. */
+/* run_model_count.c -- corrects sizes that depend on data. They are counted while the model is
+   read, from values that a plan of their own computes. In the whole plan, other steps are fused, so
+   rounding may decide otherwise there: for example, one more box is kept. Therefore the plan is run
+   up to each step whose result was counted, and the model is read again with the values found
+   there, until the sizes no longer change. */
 #include "graphs/model_run.h"
 #include "graphs/oracle.h"
 #include "ops/backend/view.h"
@@ -13,8 +14,8 @@ static bool same_inputs(const Node *a, const Node *b) {
     return a->nin == b->nin && !memcmp(a->in, b->in, sizeof *a->in * (size_t)a->nin);
 }
 
-/* Its size was counted by the same operator on the same inputs with another number of rows, or from
-   one of its inputs. */
+/* Whether the size of the node's result was counted: either by the same operator on the same inputs
+   with another number of rows, or from one of its inputs. */
 static bool was_counted(const ModelRun *r, NodeId node) {
     const Node n = node_get(r->w, node);
     for (int k = 0; k < stage_count(r->stage); k++) {
@@ -28,7 +29,8 @@ static bool was_counted(const ModelRun *r, NodeId node) {
     return false;
 }
 
-/* Of the steps of an operator the one that has as many before it as the node has; -1: none. */
+/* The step of a node: among the steps of its operator, the one with as many before it as the node
+   has among the nodes of this operator; -1 if there is none. */
 static int step_of(const ModelRun *r, NodeList live, NodeId node) {
     const Op *op = node_get(r->w, node).op;
     int before = 0;
@@ -72,8 +74,8 @@ static Counted *list_counted(const ModelRun *r, int *n) {
     return list;
 }
 
-/* What the step, which is the next to run, reads is known when the model is read again. False:
-   nothing of it. */
+/* Keeps the values that a step reads for the next reading of the model; all steps before it have
+   run. Returns false if none of its values can be kept. */
 static bool keep_inputs(ModelRun *r, const Counted *c) {
     const Node n = node_get(r->w, c->node);
     const Step *s = &r->plan->step[c->step].step;
@@ -94,7 +96,8 @@ bool run_recount(ModelRun *r, bool *changed) {
     *changed = false;
     if (!r->staged) return true;
     const Graph *before = r->graph;
-    Error none = {.kind = E_NONE}; /* a step that fails does so again in the run itself */
+    Error none = {.kind =
+                      E_NONE}; /* ignored: a step that fails will fail again in the run itself */
     bool any = false;
     int n, reached = 0;
     const Counted *list = list_counted(r, &n);

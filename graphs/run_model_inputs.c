@@ -1,5 +1,5 @@
-/* run_model_inputs.c -- what the inputs of a run of run-model hold, also while the model is
-   read. */
+/* run_model_inputs.c -- provides the contents of run-model's inputs, both for the run and while the
+   model is read. */
 #include "graphs/model_run.h"
 #include "graphs/model_feed.h"
 #include "graphs/oracle.h"
@@ -34,8 +34,8 @@ static bool make_feed(ModelRun *r, World *w, const Model *m, Sizes sizes) {
 
 bool run_feed(ModelRun *r) { return r->feed || make_feed(r, r->w, r->model, r->sizes); }
 
-/* While the model is read, the ranges that its graph allows come from a second copy, read without
-   values. */
+/* Makes the feed while the model is read. The ranges that its graph allows come from a second copy,
+   which is read without computing values. */
 static void early_feed(ModelRun *r, const OpenOptions *open) {
     const OpenOptions plain = {
         .size = open->size, .size_user = open->size_user, .first_is_one = open->first_is_one};
@@ -64,7 +64,7 @@ bool run_fill_inputs(ModelRun *r) {
     return true;
 }
 
-/* The same numbers as later. */
+/* Gives the same numbers as the run itself will get. */
 const void *run_stage_input(void *user, int k, const char *name, const Type *t, const void *usual) {
     ModelRun *r = user;
     int64_t dim[RANK_MAX], n;

@@ -1,5 +1,5 @@
-/* run_model_outputs.c -- what came out: a line for each output, and a NumPy file if one is
-   wanted. */
+/* run_model_outputs.c -- prints a line for each output of run-model, and writes NumPy files if they
+   are wanted. */
 #include "graphs/model_run.h"
 #include "graphs/npy.h"
 #include "ops/core/element.h"
@@ -22,7 +22,7 @@ static void print_output(ModelRun *r, int k, const int64_t dim[], int64_t n) {
     printf("%s: %s [", model_output_name(r->model, k), dtype_name(t->dtype));
     for (int axis = 0; axis < t->dim.n; axis++) printf(axis ? ", %" PRId64 : "%" PRId64, dim[axis]);
     printf("] %s", hash);
-    if (least > most) least = most = NAN; /* none is a number */
+    if (least > most) least = most = NAN; /* no element is a number */
     if (n) printf(" min %.6g max %.6g mean %.6g", least, most, isnan(sum) ? NAN : sum / (double)n);
     printf("\n");
 }
@@ -34,7 +34,7 @@ static const char *output_file(ModelRun *r, int k) {
     return arena_format(r->arena, "%s/%s.npy", r->o.output_dir, name);
 }
 
-/* Names that differ in such characters alone would be one file. */
+/* Outputs whose names differ only in replaced characters would overwrite each other's file. */
 static bool files_differ(ModelRun *r) {
     const char **file = ARENA_NEW(r->arena, const char *, r->graph->nout);
     for (int k = 0; k < r->graph->nout; k++) {

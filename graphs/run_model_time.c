@@ -1,5 +1,5 @@
 /* run_model_time.c -- runs the plan of run-model and times it: whole runs, replays of what a device
-   recorded, single steps. */
+   recorded, and single steps. */
 #include "graphs/model_run.h"
 #include "graphs/plan/losses.h"
 #include "graphs/plan/machine.h"
@@ -16,7 +16,7 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Where a kernel does not take what was drawn, other integers may be what it takes. */
+/* Runs the plan once. If a kernel does not accept the integers that were drawn, tries others. */
 static bool run_once(ModelRun *r) {
     if (runner_run(r->runner, r->in, r->out, r->error)) return true;
     const Error first = *r->error;
@@ -42,7 +42,7 @@ static void print_recorded(const ModelRun *r) {
            why);
 }
 
-/* Contents for a run whose results are not looked at: zeros, which every index may be. */
+/* Inputs for a run whose results are ignored: zeros, which are valid for every index. */
 static const void **blank_inputs(ModelRun *r) {
     const void **in = ARENA_NEW(r->arena, const void *, r->graph->nin);
     for (int k = 0; k < r->graph->nin; k++) {
@@ -51,8 +51,8 @@ static const void **blank_inputs(ModelRun *r) {
     }
     return in;
 }
-/* What is replayed gives the bytes of the first run, which went step by step; before the replay the
-   memory holds what came of other inputs. */
+/* Checks that a replay gives the same bytes as the first run, which went step by step. The run
+   before the replay has other inputs, so that memory does not hold the right results already. */
 static bool check_replay(ModelRun *r) {
     void **again = ARENA_NEW(r->arena, void *, r->graph->nout);
     for (int k = 0; k < r->graph->nout; k++) {
@@ -101,7 +101,8 @@ bool run_repeat(ModelRun *r) {
 
 /* ---- what it costs */
 
-/* The file named, or else the usual one; where there is none, nothing is kept. */
+/* Finds the machine's rates in the named cost file or else in the usual one; without a file,
+   nothing is kept. */
 static bool find_machine(ModelRun *r, Machine *m) {
     char *path = NULL;
     Error none = {.kind = E_NONE};
@@ -112,7 +113,7 @@ static bool find_machine(ModelRun *r, Machine *m) {
            machine_find(r->backend, r->device, r->costs, m, r->error);
 }
 
-/* The least of a few rounds for every step. */
+/* Prints the least time of each step over a few rounds. */
 bool run_profile(ModelRun *r) {
     enum { ROUNDS = 5 };
     int n = r->plan->nstep;

@@ -1,9 +1,10 @@
-/* plan.c -- from a graph to a plan: lowering makes steps over slots, passes over the steps follow,
-   and at last each slot gets its place in memory. plan_all lists them, plan_inner.h says what each
-   does. */
+/* plan.c -- turns a graph into a plan: lowering makes steps over slots, passes over the steps
+   follow, and finally each slot gets its place in memory. plan_all lists the passes; plan_inner.h
+   says what each does. */
 #include "graphs/plan/plan_inner.h"
 
-/* What each step costs: what its operator says where its kind and sizes do not tell. */
+/* Sets the operations and bytes of each step. Where its kind and sizes do not tell the operations,
+   its operator does. */
 static void charge(PlanBuild *b) {
     for (int k = 0; k < b->plan->nstep; k++) {
         PlanStep *s = &b->plan->step[k];
@@ -28,7 +29,7 @@ static bool plan_all(PlanBuild *b, const Graph *g) {
     return true;
 }
 
-/* 0 when planned, else the node that could not be. */
+/* Makes a plan. Returns 0, or the node that cannot be planned. */
 static NodeId plan_new(const OpenDevice *device, World *w, Arena *a, const Graph *g, Sizes sizes,
                        Plan **plan, Error *e) {
     PlanBuild b = {w, a, sizes, e, .plan = ARENA_NEW(a, Plan, 1), .device = device};

@@ -1,15 +1,20 @@
-/* plan_fuse.c -- element-wise steps disappear into their neighbours. A step is taken in by the one
-   step that reads its result, when that is element-wise and reads it element for element: another
-   element-wise step lends its program; a gemm, conv, pool or reduce takes over the reader's program
-   as its epilogue. The union stands where the reader stood, for by then all its operands exist.
-   Only results that nothing else reads or writes are dissolved, so that nothing is computed twice.
-   A constant number that a program reads becomes a part of it: there are more algorithms for such
-   steps, and its price is that of this number.
-   Where several steps write the parts of what is read, as into a concatenation, each of them takes
-   the reader's program over for its part.
-   What disappears may have any element type: the joined program computes in the arithmetic in which
-   both of its parts did, and converts a value as storing it would have (C_AS) wherever that changes
-   it. Only 16-bit floats between steps of one type keep the bits that storing them would lose. */
+/* plan_fuse.c -- fuses element-wise steps with their neighbours.
+
+   A step is fused into the only step that reads its result if that reader is element-wise and reads
+   it element for element. If the first step is element-wise, too, its program is put before the
+   reader's; a gemm, conv, pool or reduce takes over the reader's program as its epilogue. The fused
+   step takes the place of the reader, because by then all its operands exist. Only results that no
+   other step reads or writes disappear, so that nothing is computed twice. If several steps write
+   the parts of what is read, as into a concatenation, each of them takes over the reader's program
+   for its part.
+
+   A known number that a program reads becomes a constant of the program: back ends have more
+   algorithms for such steps. The price is that the measured cost holds for this number only.
+
+   A result that disappears may have any element type: the joined program computes in the arithmetic
+   in which both of its parts did, and converts a value as storing it would have (C_AS) wherever
+   that changes it. Only 16-bit floats between steps of one type are not converted: they keep the
+   bits that storing them would lose. */
 #include "graphs/plan/plan_inner.h"
 #include "ops/core/element.h"
 #include <math.h>
@@ -22,7 +27,7 @@ typedef struct Fuse {
     SlotUses uses;
 } Fuse;
 
-static int own_views(const Step *s) { /* views that are not operands of the program */
+static int own_views(const Step *s) { /* the number of views that are not operands of the program */
     switch (s->kind) {
     case S_GEMM:
     case S_CONV: return 3;
@@ -59,7 +64,8 @@ SlotUses slot_uses_new(const Plan *p, Arena *a, int more) {
 
 static void count_step(Fuse *f, int k, int by) { slot_uses_add(&f->uses, f->b->plan, k, by); }
 
-/* The step that makes view j of step k, if k alone reads it and nothing else keeps it; -1: none. */
+/* The step that makes view j of step k, if step k alone reads this result and nothing else keeps
+   it; -1 otherwise. */
 static int step_maker(const Fuse *f, int k, int j) {
     const Plan *p = f->b->plan;
     const View *v = &p->step[k].step.view[j];
@@ -67,8 +73,8 @@ static int step_maker(const Fuse *f, int k, int j) {
     if (slot->data || slot->input >= 0 || slot->output >= 0 || f->uses.writers[v->slot] != 1 ||
         f->uses.readers[v->slot] != 1)
         return -1;
-    for (int i = 1; i < p->step[k].step.nview;
-         i++) /* it must not read it in another order as well */
+    /* Step k must not read it in another order as well. */
+    for (int i = 1; i < p->step[k].step.nview; i++)
         if (p->step[k].step.view[i].slot == v->slot && !view_same(&p->step[k].step.view[i], v))
             return -1;
     int m = f->uses.writer[v->slot];
@@ -76,7 +82,7 @@ static int step_maker(const Fuse *f, int k, int j) {
     return m < k && own_views(s) && view_same(&s->view[0], v) ? m : -1;
 }
 
-/* ---- arithmetic: what a program computes in, by isomer_backend.h */
+/* ---- arithmetic: the class of numbers in which a program computes, by isomer_backend.h */
 
 typedef enum Arithmetic { NO_ARITHMETIC, INT64, UINT64, FLOAT32, FLOAT64 } Arithmetic;
 
@@ -90,7 +96,8 @@ static Arithmetic type_arithmetic(int dtype) {
     default: return NO_ARITHMETIC;
     }
 }
-/* The widest of all views; none if one is of a type that programs do not compute with. */
+/* The widest arithmetic of all views; NO_ARITHMETIC if one has a type that programs do not compute
+   with. */
 static Arithmetic views_arithmetic(const View *v, int n) {
     Arithmetic widest = INT64;
     for (int k = 0; k < n; k++) {
@@ -104,8 +111,8 @@ static Arithmetic views_arithmetic(const View *v, int n) {
 static bool fits_16_bits(int dtype) {
     return type_arithmetic(dtype) == INT64 && dtype_bits((DType)dtype) <= 16;
 }
-/* An instruction that chooses among whole numbers of at most 16 bits, or compares them, gives in
-   floats what it gives in integers. */
+/* Whether an instruction gives in floats what it gives in integers. Those that choose among whole
+   numbers of at most 16 bits, or compare them, do. */
 static bool same_in_floats(const Scalar *c) {
     switch (c->op) {
     case C_CONST: return fabs(c->k) <= 0x1p16;
@@ -126,12 +133,13 @@ static bool step_same_in_floats(const Step *s) {
     return same;
 }
 
-/* Sums of 8-bit integers, stored as they are, which floats read as they read the accumulator. */
+/* Whether the step stores sums of 8-bit integers as they are, so that floats read them like the
+   accumulator. */
 static bool plain_sums(const Step *s) {
     return step_has_zero(s) && s->ncode == 0 && s->view[0].dtype == DT_INT32;
 }
-/* Whether what made stores must be converted to its type where reader's program goes on in this
-   arithmetic. */
+/* Whether the value that `made` stores must be converted to the type of its result if the program
+   of `reader` goes on in this arithmetic. */
 static bool storing_converts(const Step *made, const Step *reader, Arithmetic a) {
     static const int whole[] = {
         [INT64] = DT_INT64, [UINT64] = DT_UINT64, [FLOAT32] = DT_FLOAT, [FLOAT64] = DT_DOUBLE};
@@ -151,7 +159,7 @@ typedef struct Program {
     int nview, ncode;
     View view[VIEWS_MAX];
     Scalar code[CODE_MAX];
-    bool full, views; /* views: numbers that are known stay views too */
+    bool full, views; /* views: known numbers stay views, instead of becoming constants */
 } Program;
 
 static int program_view(Program *p, const View *v, int fixed) {
@@ -178,8 +186,8 @@ static int program_add(Program *p, Scalar c) {
     return p->ncode - 1;
 }
 
-/* Appends the program of s. Where it reads a view that is `stands` (NULL: none), and where it reads
-   C_ACC with acc >= 0, instruction `acc` is what it reads. Returns its last one. */
+/* Appends the program of s; returns its last instruction. A read of the view `stands` (NULL: none)
+   is replaced by instruction `acc`. Views below `fixed` are not shared with operands. */
 static int program_append(Program *p, const Step *s, const View *stands, int acc, int fixed) {
     int number[CODE_MAX], last = -1;
     p->full |= s->ncode > CODE_MAX;
@@ -202,12 +210,12 @@ static void store_program(PlanBuild *b, Step *s, const Program *p) {
     s->code = arena_copy(b->arena, p->code, (size_t)p->ncode * sizeof *p->code);
 }
 
-/* The program's result must be its last instruction, and its views must call for the arithmetic
-   that it was joined in. */
+/* Whether the program is valid: its result is its last instruction, and its views call for the
+   arithmetic in which it was joined. */
 static bool program_done(const Program *p, int last) {
     return !p->full && last == p->ncode - 1 && views_arithmetic(p->view, p->nview) == p->arithmetic;
 }
-/* The arithmetic in which both of them compute what each computes alone. */
+/* The arithmetic in which both programs compute what each computes alone. */
 static Arithmetic joined_arithmetic(const Step *made, const Step *reader) {
     const Arithmetic inner = views_arithmetic(made->view, made->nview),
                      outer = views_arithmetic(reader->view, reader->nview);
@@ -215,14 +223,15 @@ static Arithmetic joined_arithmetic(const Step *made, const Step *reader) {
         return outer;
     return NO_ARITHMETIC;
 }
-/* Value `inner` is what made stores; the value that reader reads. */
+/* Given the instruction `inner` whose value `made` stores, returns the instruction whose value
+   `reader` reads. */
 static int program_store(Program *p, const Step *made, const Step *reader, int inner) {
     if (inner < 0 || !storing_converts(made, reader, p->arithmetic)) return inner;
     return program_add(
         p, (Scalar){.op = C_AS, .a = (uint8_t)inner, .b = (uint8_t)made->view[0].dtype});
 }
 
-/* reader becomes one element-wise step of made and reader. */
+/* Turns reader into one element-wise step that computes made and reader. */
 static bool join_programs(Fuse *f, const Step *made, Step *reader) {
     Program p = {f->b->plan, joined_arithmetic(made, reader), .nview = 1,
                  .view = {reader->view[0]}};
@@ -233,7 +242,7 @@ static bool join_programs(Fuse *f, const Step *made, Step *reader) {
     return true;
 }
 
-/* reader becomes made, with reader's program as its epilogue. */
+/* Turns reader into the step `made` with reader's program as its epilogue. */
 static bool join_epilogue_with(Fuse *f, const Step *made, Step *reader, bool views) {
     int fixed = own_views(made), acc;
     Program p = {f->b->plan, joined_arithmetic(made, reader), .nview = fixed, .views = views};
@@ -250,20 +259,22 @@ static bool join_epilogue_with(Fuse *f, const Step *made, Step *reader, bool vie
     return true;
 }
 
-/* A view of floats may be what makes the program one of floats. */
+/* Joins without views for known numbers if possible. Sums of 8-bit integers may need such a view,
+   because only a view of floats makes the program compute in floats. */
 static bool join_epilogue(Fuse *f, const Step *made, Step *reader) {
     return join_epilogue_with(f, made, reader, false) ||
            (step_has_zero(made) && join_epilogue_with(f, made, reader, true));
 }
 
-/* Numbers become parts of an element-wise step's program, of which one operand stays. */
+/* Turns known numbers that an element-wise step reads into constants of its program, unless no
+   operand would remain. */
 static void join_numbers(Fuse *f, Step *s) {
     Program p = {f->b->plan, views_arithmetic(s->view, s->nview), .nview = 1, .view = {s->view[0]}};
     if (p.arithmetic && program_done(&p, program_append(&p, s, NULL, -1, 1)) && p.nview > 1)
         store_program(f->b, s, &p);
 }
 
-/* A copy that only converts is an element-wise step. */
+/* Turns a copy that only converts elements into an element-wise step. */
 static void join_conversion(Fuse *f, Step *s) {
     static const Scalar read = {.op = C_VIEW, .a = 1};
     const View *y = &s->view[0], *x = &s->view[1];
@@ -291,7 +302,8 @@ static bool join_steps(Fuse *f, int m, int k) {
     return true;
 }
 
-/* Takes in one neighbour: element-wise ones first, then the latest other one. */
+/* Fuses one neighbour into step k: an element-wise one if there is any, else the latest other
+   one. */
 static bool join_one(Fuse *f, int k) {
     const Step *s = &f->b->plan->step[k].step;
     int latest = -1;
@@ -304,10 +316,10 @@ static bool join_one(Fuse *f, int k) {
     return latest >= 0 && join_steps(f, latest, k);
 }
 
-/* ---- a reader of what several steps write in parts */
+/* ---- readers of what several steps write in parts */
 
-/* The reader that step m would have, were its part all there is: reader's views, gapless and of one
-   shape, lie alike, so what is a part of one is the same part of the other. */
+/* The reader as it would be if the part that `made` writes were all there is. The views of the
+   reader are gapless and of one shape, so a part of one is the same part of the other. */
 static Step reader_of_part(const Fuse *f, const Step *reader, const Step *made) {
     Step part = *reader;
     View *v = arena_copy(f->b->arena, reader->view, 2 * sizeof *v);
@@ -318,7 +330,7 @@ static Step reader_of_part(const Fuse *f, const Step *reader, const Step *made) 
     part.view = v;
     return part;
 }
-/* A copy is the program that reads it. */
+/* A copy as an element-wise step, whose program only reads. */
 static Step as_program(const Step *s) {
     static const Scalar read = {.op = C_VIEW, .a = 1};
     Step copy = *s;
@@ -329,7 +341,7 @@ static Step as_program(const Step *s) {
 static bool same_sizes(const View *a, const View *b) {
     return a->rank == b->rank && !memcmp(a->dim, b->dim, (size_t)a->rank * sizeof *a->dim);
 }
-/* Step k reads one slot alone, element for element, which others write in parts. */
+/* Whether step k reads only one slot, element for element, that several steps write in parts. */
 static bool reads_parts(const Fuse *f, int k) {
     const Plan *p = f->b->plan;
     const Step *s = &p->step[k].step;
@@ -340,7 +352,7 @@ static bool reads_parts(const Fuse *f, int k) {
            f->uses.readers[x->slot] == 1 && f->uses.writers[y->slot] == 1 && y->slot != x->slot &&
            view_gapless(x) && view_gapless(y) && same_sizes(x, y);
 }
-/* All of them take over its program, or none. */
+/* Lets all writers of the parts take over the program of step k, or none of them. */
 static bool join_parts(Fuse *f, int k) {
     Plan *p = f->b->plan;
     const Step reader = p->step[k].step;

@@ -1,16 +1,19 @@
-/* plan_int8.c -- products of quantized numbers in integers. Where both operands of a convolution or
-   matrix product were dequantized just before,
+/* plan_int8.c -- computes products of quantized numbers in integers. A convolution or matrix
+   product whose operands were both dequantized just before,
 
      y = sum (x - zero) * scale * (w - zero') * scale'[c]
 
-   with numbers that are known, and c the axis of the results' channels, it becomes the sum of
-   (x - zero) * (w - zero') over the 8-bit integers themselves, which is exact, with the product of
-   the scales as the first thing that its epilogue does. The weights minus their zero point must be
-   constants and fit into 8 signed bits, or be unsigned: then they are taken minus 128, and what
-   that lacks is added by sums of rows or windows. Whether the back end has an algorithm for such a
-   step is asked for each. Steps whose results nothing reads any longer are dropped. The maximum of
-   dequantized numbers is the maximum of the 8-bit integers, dequantized. Bytes that are
-   dequantized, moved and quantized by the same scale and zero point are moved as bytes. */
+   with known scales and zero points, where c is the axis of the results' channels, becomes the sum
+   of (x - zero) * (w - zero') over the 8-bit integers themselves, which is exact. Its epilogue
+   first multiplies by the product of the scales. The weights minus their zero points must be
+   constants and fit into 8 signed bits, or be unsigned. Unsigned weights are taken minus 128, and
+   what the product then lacks is added by sums of the rows or windows of x.
+
+   Two more patterns are rewritten: the maximum of dequantized numbers becomes the maximum of the
+   8-bit integers, dequantized; and bytes that are dequantized, moved and quantized again by the
+   same scale and zero point are moved as bytes. For each new product or pool, the back end is asked
+   whether it has an algorithm for the step. Steps whose results nothing reads any longer are
+   dropped. */
 #include "graphs/plan/plan_inner.h"
 #include "ops/backend/windows.h"
 #include "ops/core/element.h"
@@ -18,7 +21,7 @@
 #include <math.h>
 #include <string.h>
 
-typedef struct Extra { /* a step that is to be done before another one */
+typedef struct Extra { /* a step to be inserted before another one */
     int before;
     Step step;
 } Extra;
@@ -26,10 +29,10 @@ typedef struct Int8 {
     PlanBuild *b;
     SlotUses uses;
     int nextra;
-    Extra *extra; /* in the order of the others */
+    Extra *extra; /* ascending by `before` */
 } Int8;
 
-/* What an element-wise step dequantizes: y = (q - zero) * scale[..]. */
+/* An element-wise step that dequantizes: y = (q - zero) * scale[..]. */
 typedef struct Dequantized {
     View y, q, scale, zero; /* zero.slot < 0: none */
 } Dequantized;
@@ -38,7 +41,7 @@ static const View *view_read(const Step *s, int i) {
     return s->code[i].op == C_VIEW ? &s->view[s->code[i].a] : NULL;
 }
 static bool is_byte(const View *v) { return v->dtype == DT_UINT8 || v->dtype == DT_INT8; }
-/* The program is this and nothing else. */
+/* Whether the step's program is this and nothing else; sets *d. */
 static bool match_dequantize(const Step *s, Dequantized *d) {
     if (s->kind != S_EWISE || s->ncode < 3 || s->view[0].dtype != DT_FLOAT) return false;
     const Scalar *last = &s->code[s->ncode - 1];
@@ -52,7 +55,8 @@ static bool match_dequantize(const Step *s, Dequantized *d) {
     if (zero) d->zero = *zero;
     return true;
 }
-/* The step that writes this part of a slot of several writers, and no other does; -1: unknown. */
+/* The only step that writes exactly this part of a slot with several writers; -1 if there is no
+   such step, or if others write to it, too. */
 static int writer_of_part(const Int8 *f, const View *v) {
     const Plan *p = f->b->plan;
     int writer = -1;
@@ -72,7 +76,8 @@ static int writer_of_part(const Int8 *f, const View *v) {
     }
     return writer;
 }
-/* View v of a step as a view of the 8-bit integers of which its elements were made. */
+/* If the elements of v were dequantized, sets *d to the dequantization and *q to v as a view of the
+   8-bit integers. */
 static bool dequantized_from(const Int8 *f, const View *v, Dequantized *d, View *q) {
     if (v->dtype != DT_FLOAT || !f->uses.writers[v->slot]) return false;
     const bool whole = f->uses.writers[v->slot] == 1;
@@ -91,7 +96,8 @@ static bool dequantized_from(const Int8 *f, const View *v, Dequantized *d, View 
 static const void *known_data(const Int8 *f, const View *v) {
     return v->slot >= 0 ? f->b->plan->slot[v->slot].data : NULL;
 }
-/* The axis along which a view of numbers varies; -1: none, -2: several. */
+/* The axis along which a view of numbers varies; -1: it is constant; -2: it varies along several
+   axes. */
 static int varying_axis(const View *v) {
     int axis = -1;
     for (int a = 0; a < v->rank; a++)
@@ -101,16 +107,17 @@ static int varying_axis(const View *v) {
 static double number_at(const Int8 *f, const View *v, int64_t at) {
     return element_real((DType)v->dtype, known_data(f, v), v->offset + at);
 }
-/* The weights' numbers by channel: axis `channel` of w, which lies in y as axis `at` (-1: one
-   number for all). */
+/* Whether numbers that vary along axis `at` of the dequantized weights y vary along axis `channel`
+   of their view w (at = -1: one number for all). */
 static bool axis_fits(const View *w, int channel, const View *y, int at) {
     return at == -1 ||
            (at >= 0 && w->dim[channel] == y->dim[at] && w->stride[channel] == y->stride[at]);
 }
 
-/* The zero point of each element of w: one for all, or by place of one axis. */
+/* The zero points of the weights: one for all, or one for each index of an axis. Element i of the
+   weights has the number at i / inner % size * stride of the view. */
 typedef struct Zeros {
-    const View *view; /* NULL: 0 */
+    const View *view; /* NULL: the zero point is 0 */
     int64_t inner, size, stride;
 } Zeros;
 static bool zeros_of(const Int8 *f, const Dequantized *d, Zeros *z) {
@@ -124,7 +131,8 @@ static bool zeros_of(const Int8 *f, const Dequantized *d, Zeros *z) {
     for (int a = axis + 1; a < d->y.rank; a++) z->inner *= d->y.dim[a];
     return true;
 }
-/* The weights minus their zero points; NULL: not known, or not within 8 signed bits. */
+/* The weights minus their zero points; NULL if they are not known or do not fit into 8 signed
+   bits. */
 static const int8_t *known_weights(const Int8 *f, const Dequantized *d) {
     const int64_t n = view_count(&d->y);
     const uint8_t *data = known_data(f, &d->q);
@@ -144,7 +152,7 @@ static const int8_t *known_weights(const Int8 *f, const Dequantized *d) {
     return bytes;
 }
 
-/* scale * scale'[c]; NULL: not all are numbers. */
+/* The products scale * scale'[c] for n channels; NULL if one is not finite. */
 static const float *known_scales(const Int8 *f, double scale, const Dequantized *w, int from,
                                  int64_t n) {
     const int64_t stride = from < 0 ? 0 : w->scale.stride[from];
@@ -157,13 +165,14 @@ static const float *known_scales(const Int8 *f, double scale, const Dequantized 
 }
 
 /* ---- steps */
-/* A program that comes before a step's own; its views are numbered from 0. */
+/* A program to be put before a step's own; its views are numbered from 0. */
 typedef struct Prefix {
     int nview, ncode;
     View view[3];
     Scalar code[8];
 } Prefix;
-/* The step's program with what the prefix computes in place of the accumulator. */
+/* Puts the prefix before the step's program, which then reads the result of the prefix in place of
+   the accumulator. */
 static void compute_first(PlanBuild *b, Step *s, const Prefix *first) {
     View *v = ARENA_NEW(b->arena, View, s->nview + first->nview);
     Scalar *code = ARENA_NEW(b->arena, Scalar, s->ncode + first->ncode);
@@ -182,12 +191,12 @@ static void compute_first(PlanBuild *b, Step *s, const Prefix *first) {
     }
     s->view = v, s->nview += first->nview, s->code = code, s->ncode = n;
 }
-/* acc * scale */
+/* Makes acc * scale the first thing that the step's program computes. */
 static void scale_first(PlanBuild *b, Step *s, const View *scale) {
     const Prefix first = {1, 3, {*scale}, {{.op = C_ACC}, {.op = C_VIEW}, {.op = C_MUL, .b = 1}}};
     compute_first(b, s, &first);
 }
-/* The weights do not move along the batch axes of a product. */
+/* Whether the weights are the same for all batches of a product. */
 static bool constant_matrix(const View *w) {
     for (int a = 0; a < w->rank - 2; a++)
         if (w->dim[a] > 1 && w->stride[a]) return false;
@@ -196,7 +205,8 @@ static bool constant_matrix(const View *w) {
 
 static bool rounds_first(const Step *s) { return s->ncode > 1 && s->code[1].op == C_ROUND; }
 
-/* What a step would be in integers; its views of what is new name the slots of the old one. */
+/* A step as it would be in integers. Its views of tensors that are yet to be made name slots of the
+   old step. */
 typedef struct Candidate {
     Dequantized x, w;
     View scale;
@@ -235,15 +245,16 @@ static int constant_slot(Int8 *f, int like, const void *data, int64_t bytes) {
     const Value value = f->b->plan->slot[like].value;
     return plan_slot(f->b, (Slot){bytes, value, data, -1, -1, -1});
 }
-/* Unsigned weights as w - 128, and what that lacks of w minus its zero point: the product of
-   128 - zero with a sum of x minus its own zero point, for each element of the result. */
+/* Unsigned weights taken minus 128, and what the product then lacks: for each element of the
+   result, the factor (128 - zero) times a sum of x minus x's own zero point. */
 typedef struct Apart {
     const int8_t *weights;
-    const float *lacks; /* 128 - zero, by channel or column */
+    const float *lacks; /* 128 - zero, for each channel or column */
     Step sums;
-    double less; /* to subtract of these sums */
+    double less; /* to be subtracted from these sums */
 } Apart;
-/* False: not such weights, or floats would round what lacks. terms: of which a sum is made. */
+/* Returns false if the weights are not of this kind, or if floats would round what the product
+   lacks. n: channels or columns; terms: the number of terms of a sum. */
 static bool weights_apart(const Int8 *f, const Candidate *c, int64_t n, double terms, Apart *out) {
     const double exact = 1 << 24, byte = 255;
     const int64_t count = view_count(&c->w.y);
@@ -263,8 +274,9 @@ static bool weights_apart(const Int8 *f, const Candidate *c, int64_t n, double t
     *out = (Apart){.weights = bytes, .lacks = lacks};
     return true;
 }
-/* The sums of rows of x, or of windows of it, by a convolution with ones; two filters are as fast
-   as one. *sums: as a view of the sizes of y. */
+/* Makes the step that computes the sums of rows of x, or the sums of its windows, which are a
+   convolution with ones. The convolution has two filters, which are as fast as one. *sums becomes
+   the view of the sums that has the sizes of y. */
 static bool sums_apart(Int8 *f, const Step *s, Apart *out, View *sums) {
     const OpenDevice *device = f->b->device;
     const View *y = &s->view[0], *x = &s->view[1], *w = &s->view[2];
@@ -296,7 +308,7 @@ static bool sums_apart(Int8 *f, const Step *s, Apart *out, View *sums) {
     sums->stride[conv ? 1 : y->rank - 1] = 0;
     return true;
 }
-/* acc + lacks * (sums - less) comes first. */
+/* Makes acc + lacks * (sums - less) the first thing that the step's program computes. */
 static void add_first(Int8 *f, int k, Step *s, const Apart *a, const View *sums, int64_t n) {
     const View *y = &s->view[0];
     View lacks = {.slot = constant_slot(f, y->slot, a->lacks, n * (int64_t)sizeof *a->lacks),
@@ -349,19 +361,19 @@ static bool make_int8(Int8 *f, int k) {
 }
 
 /* ---- the maximum of dequantized numbers */
-/* One step reads the slot, and it is not an output. */
+/* Whether a single step reads the slot, which is not an output. */
 static bool read_once(const Int8 *f, int slot) {
     return f->uses.readers[slot] == 1 && f->b->plan->slot[slot].output < 0;
 }
-/* One number, as all places of y read it. */
+/* The view of a single number that repeats it over the sizes of y. */
 static View everywhere(const View *number, const View *y) {
     View v = *y;
     v.slot = number->slot, v.dtype = number->dtype, v.offset = number->offset;
     memset(v.stride, 0, sizeof v.stride);
     return v;
 }
-/* If a pool is the only reader of what was dequantized, it pools first, and its result is
-   dequantized. */
+/* If a maximum pool is the only reader of a dequantized tensor, swaps the two steps: the 8-bit
+   integers are pooled, and the result is dequantized. */
 static void pool_bytes(Int8 *f, int k) {
     Plan *p = f->b->plan;
     const Step *pool = &p->step[k].step;
@@ -373,7 +385,7 @@ static void pool_bytes(Int8 *f, int k) {
         y->dtype != DT_FLOAT || !dequantized_from(f, &pool->view[1], &d, &q) ||
         !read_once(f, pool->view[1].slot) || !plan_number(p, &d.scale, &scale) || scale <= 0 ||
         !isfinite(scale) || (d.zero.slot >= 0 && !plan_number(p, &d.zero, &zero)) ||
-        !windows_read(pool)) /* else its maximum is not an integer */
+        !windows_read(pool)) /* the maximum of padding alone is no integer */
         return;
     const int m = f->uses.writer[pool->view[1].slot];
     const Step *dequantize = &p->step[m].step;
@@ -395,11 +407,12 @@ static void pool_bytes(Int8 *f, int k) {
 }
 
 /* ---- what is dequantized and quantized again */
-/* What an element-wise step quantizes: y = round(x / scale) + zero, saturated. */
+/* An element-wise step that quantizes: y = round(x / scale) + zero, saturated. */
 typedef struct Quantized {
     View x, scale, zero; /* zero.slot < 0: none */
 } Quantized;
-/* The program is this and nothing else, but for what is not a number. */
+/* Whether the step's program is this and nothing else, except that it may choose a value for NaN;
+   sets *q. */
 static bool match_quantize(const Step *s, Quantized *q) {
     if (s->kind != S_EWISE || s->ncode < 4 || !is_byte(&s->view[0])) return false;
     const Scalar *at = &s->code[s->ncode - 1];
@@ -422,14 +435,15 @@ static bool same_zero(const Plan *p, const View *a, const View *b) {
     return (a->slot < 0 || plan_number(p, a, &x)) && (b->slot < 0 || plan_number(p, b, &y)) &&
            x == y;
 }
-/* A difference of bytes times a scale, divided by it, is rounded to the difference: where nothing
-   overflows or underflows, it is at most 256 roundings' worth of it away. */
+/* Whether dividing by scale a undoes a multiplication by scale b. A difference of bytes times a
+   scale, divided by the same scale, is off by at most 256 roundings of it, so it is rounded to the
+   difference, provided that nothing overflows or underflows. */
 static bool same_scale(const Plan *p, const View *a, const View *b) {
     double x, y;
     return plan_number(p, a, &x) && plan_number(p, b, &y) && x == y && x >= FLT_MIN &&
            x <= FLT_MAX / 512;
 }
-/* Whoever reads the slot of y reads what x is instead, which lies alike. */
+/* Makes all readers of y's slot read x instead, which has the same layout. */
 static void read_instead(Int8 *f, const View *y, const View *x) {
     Plan *p = f->b->plan;
     for (int k = 0; k < p->nstep; k++) {
@@ -445,8 +459,8 @@ static void read_instead(Int8 *f, const View *y, const View *x) {
         slot_uses_add(&f->uses, p, k, 1);
     }
 }
-/* Bytes that were dequantized, moved perhaps, and are quantized as they were: they are moved as
-   bytes, or read where they are. */
+/* If a step quantizes bytes that were dequantized with the same numbers and perhaps moved, makes it
+   a copy of the bytes; if possible, its readers read the original bytes. */
 static bool keep_bytes(Int8 *f, int k) {
     Plan *p = f->b->plan;
     Step *s = &p->step[k].step;
@@ -503,7 +517,7 @@ static void insert_extra(PlanBuild *b, const Int8 *f) {
 }
 
 void plan_int8(PlanBuild *b) {
-    enum { SLOTS = 6 }; /* made for one step, at most */
+    enum { SLOTS = 6 }; /* at most this many slots are made for one step */
     const int steps = b->plan->nstep;
     Int8 f = {b, slot_uses_new(b->plan, b->w->scratch, SLOTS * steps),
               .extra = ARENA_NEW(b->w->scratch, Extra, steps)};

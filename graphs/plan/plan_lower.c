@@ -1,13 +1,13 @@
-/* plan_lower.c -- from a graph to steps over slots: schedule (composites are replaced by their
-   expansions), then lower (each node gives views or steps, in order).
+/* plan_lower.c -- turns a graph into steps over slots. Scheduling replaces composites by their
+   expansions; lowering then gives each node, in order, views or steps.
 
    Every value has a view of some slot. A node that only looks at its input differently (transpose,
-   slice, reshape of what is dense, broadcast) gives a view and no step. Any other node writes each
-   result into a slot of its own, or straight into a part of a later result: lowering runs twice,
-   and where the first run shows that a result is made of nothing but copies of whole values (a
-   concat), the second one lets the producers of these values write there, which leaves a copy of a
-   part onto itself, and that is dropped. A graph's output is written where it belongs, unless it is
-   an input, a view or a constant, which is copied at the end. */
+   slice, broadcast, reshape of a dense value) gives a view and no step. Any other node writes each
+   result into a slot of its own, or directly into a part of a later result. For this, lowering may
+   run twice: if the first run shows that a result consists only of copies of whole values (a
+   concat), the second run lets the producers of these values write there. The copy of a part onto
+   itself that remains is dropped. A graph output is written to its own slot, unless it is an input,
+   a view or a constant, which is copied there at the end. */
 #include "graphs/plan/plan_inner.h"
 #include "ops/core/element.h"
 #include "graphs/rewrite.h"
@@ -16,11 +16,12 @@
 #include <string.h>
 
 typedef struct Task {
-    NodeId node, origin; /* origin: the node of the graph that it is, or is a part of */
+    NodeId node,
+        origin; /* origin: the node of the graph that it is, or of whose expansion it is a part */
 } Task;
-typedef struct Home { /* where a value is written */
-    Value owner;      /* the value of which it is a part; 0: none, it has a slot of its own */
-    int64_t start[STEP_RANK];
+typedef struct Home { /* the place where a value is written */
+    Value owner; /* the value of which it is a part; 0: none, the value has a slot of its own */
+    int64_t start[STEP_RANK]; /* its first index in the owner */
 } Home;
 typedef struct Lowering {
     PlanBuild *b;
@@ -28,14 +29,14 @@ typedef struct Lowering {
     int ntask, room;
     Task *task;
     Arena *scratch;
-    uint32_t nvalue; /* the next two are by value */
-    Value *same;     /* a composite's result: the value that its definition gives; else 0 */
-    int *index;      /* its row; 0: not scheduled */
-    int nrow;        /* the rest is by row */
-    View *view;      /* slot < 0: not yet */
+    uint32_t nvalue; /* length of the next two arrays, which are indexed by value */
+    Value *same;     /* for a composite's result: the value that its expansion gives; else 0 */
+    int *index;      /* the value's row; 0: not scheduled */
+    int nrow;        /* the following arrays are indexed by row */
+    View *view;      /* slot < 0: not lowered yet */
     Home *home;
-    int *output; /* 1 + index of the output that it is, 0: none */
-    bool *read;  /* by a node, or as an output */
+    int *output; /* 1 + index of the graph output that it is; 0: none */
+    bool *read;  /* it is read by a node, or is an output */
 } Lowering;
 
 static bool plan_fail(PlanBuild *b, ErrorKind kind, const char *reason) {
@@ -46,15 +47,15 @@ static bool plan_fail(PlanBuild *b, ErrorKind kind, const char *reason) {
 
 /* ---- schedule */
 
-/* A composite that has steps of its own has them for 16-bit floats, which its expansion would round
-   between its nodes. */
+/* Whether a composite must be expanded. One that has steps of its own keeps them for 16-bit floats,
+   which its expansion would round between its nodes. */
 static bool must_expand(World *w, const Node *n) {
     const Type *x = n->nin && n->in[0] ? value_type(w, n->in[0]) : NULL;
     const bool half = x && dtype_class(x->dtype) == 'F' && dtype_bits(x->dtype) == 16;
     return n->op->expand && !n->op->define && !(n->op->steps && half);
 }
 
-/* Arrays by value grow when an expansion makes new nodes. */
+/* Extends the arrays indexed by value, since an expansion makes new nodes. */
 static void reach_values(Lowering *l) {
     uint32_t n = node_count(l->b->w) + 1;
     if (n <= l->nvalue) return;
@@ -105,7 +106,7 @@ static bool schedule(Lowering *l, const Graph *g, NodeId origin) {
 
 /* ---- slots */
 
-/* The view of a value as a dense tensor of slot 0. */
+/* Sets *out to the view of a value as a dense tensor in slot 0. */
 static bool dense_view(PlanBuild *b, Value v, View *out) {
     const Type *t = value_type(b->w, v);
     int64_t dim[STEP_RANK], count = 1;
@@ -127,8 +128,8 @@ static int64_t view_bytes(const View *v) {
     return (int64_t)element_bytes((DType)v->dtype, view_count(v));
 }
 
-/* Where a value is written: its own slot, or its part of the value that it belongs to, which then
-   exists from now on. */
+/* Sets *out to the place where a value is written: its own slot, or its part of the value that owns
+   it, which gets a slot now if it has none. */
 static bool place_value(Lowering *l, Value v, View *out) {
     const Home *h = home_of(l, v);
     if (view_of(l, v)->slot >= 0) {
@@ -274,8 +275,8 @@ static bool lower_all(Lowering *l) {
 
 /* ---- results made of copies alone */
 
-/* The part of the dense tensor y that view `part` is: its first index. False: it is not cut out
-   along y's axes. */
+/* Finds the first index in the dense tensor y of the part that a view covers. Returns false if the
+   view is not a block along y's axes. */
 static bool part_start(const View *part, const View *y, int64_t start[]) {
     int64_t rest = part->offset - y->offset;
     if (part->rank != y->rank) return false;
@@ -288,7 +289,8 @@ static bool part_start(const View *part, const View *y, int64_t start[]) {
     return rest == 0;
 }
 
-/* Steps from..to-1 of one node copy parts into its result y, and nothing else is done to y. */
+/* Whether the steps from..to-1 of one node only copy parts into its result y and cover all of
+   it. */
 static bool only_copies(const Plan *p, int from, int to, const View *y) {
     int64_t count = 0;
     for (int k = from; k < to; k++) {
@@ -325,7 +327,7 @@ static bool find_homes(Lowering *l) {
     return any;
 }
 
-/* ---- all of it */
+/* ---- the whole graph */
 
 static bool prepare_values(Lowering *l) {
     reach_values(l);

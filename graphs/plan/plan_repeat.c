@@ -1,9 +1,11 @@
-/* plan_repeat.c -- what repeats along an axis is computed once. Before fusion: an element-wise step
-   whose operands are all the same along some axes computes one place of them, and those who read
-   its result read that place again and again. After fusion: a part of a program that reads
-   constants alone, such as the square root of a variance, becomes a step of its own where constants
-   are the same along some axis of the result; it is done once, when the runner is made. A quotient
-   by a root that repeats is a product with its reciprocal, within two units in the last place. */
+/* plan_repeat.c -- computes once what repeats along an axis.
+
+   Before fusion, an element-wise step whose operands all repeat along some axes computes only one
+   element along these; the readers of its result read this element repeatedly. After fusion, a part
+   of a program that reads constants alone, such as the square root of a variance, becomes a step of
+   its own if it repeats along some axis of the result; the step runs once, when the runner is made.
+   A quotient by a square root that repeats becomes a product with its reciprocal, which is within
+   two units in the last place. */
 #include "graphs/plan/plan_inner.h"
 #include <string.h>
 
@@ -13,7 +15,7 @@ static bool repeats_along(const Step *s, int axis) {
         if (s->view[j].rank != s->view[0].rank || s->view[j].stride[axis] != 0) return false;
     return s->view[0].dim[axis] > 1;
 }
-/* y with one place along the axes in which it repeats. */
+/* The dense view that y becomes with size 1 along the axes `once`. */
 static View collapsed(const View *y, const bool once[]) {
     View v = *y;
     int64_t next = 1;
@@ -24,16 +26,17 @@ static View collapsed(const View *y, const bool once[]) {
     }
     return v;
 }
-/* The axis of y that a view of it walks with this stride; -1: several, joined. */
+/* The axis of y that a view of y walks with this stride; -1 if it walks several joined axes. */
 static int axis_walked(const View *y, int64_t stride, int64_t size) {
     for (int a = 0; a < y->rank; a++)
         if (y->dim[a] > 1 && y->stride[a] == stride && size <= y->dim[a]) return a;
     return -1;
 }
-/* v, a view of y, as a view of what y is collapsed to. False: it does not walk along y's axes. */
+/* Turns v, a view of y, into a view of `few`, to which y is collapsed. Returns false if v does not
+   walk along y's axes. */
 static bool view_again(const View *v, const View *y, const View *few, const bool once[],
                        View *out) {
-    int64_t rest = v->offset, end[STEP_RANK]; /* of the walk along each axis of y */
+    int64_t rest = v->offset, end[STEP_RANK]; /* last index of the walk along each axis of y */
     *out = *v;
     out->offset = 0;
     for (int a = 0; a < y->rank; a++) {
@@ -49,7 +52,8 @@ static bool view_again(const View *v, const View *y, const View *few, const bool
     }
     return true;
 }
-/* Whether it is written by this step alone and all who read it can read less of it. */
+/* Whether the result of step k is written by this step alone and all its readers can read the
+   collapsed result. */
 static bool can_collapse(const Plan *p, int k, const bool once[]) {
     const View *y = &p->step[k].step.view[0];
     const View few = collapsed(y, once);
@@ -102,9 +106,10 @@ void plan_collapse(PlanBuild *b) {
 /* ---- parts of programs */
 enum { PART_CODE = 200, PART_VIEWS = 96, PARTS = 16 };
 typedef struct Parts {
-    bool constant[PART_CODE];         /* it reads constants and numbers alone, a view among them */
-    bool number[PART_CODE];           /* numbers alone */
-    bool along[PART_CODE][STEP_RANK]; /* it differs from place to place of the axis */
+    bool constant[PART_CODE]; /* the value depends on constants and numbers alone, among them a
+                                 constant */
+    bool number[PART_CODE];   /* the value depends on numbers alone */
+    bool along[PART_CODE][STEP_RANK]; /* the value varies along the axis */
 } Parts;
 
 static void mark_view(const bool constant[], const Step *s, int i, Parts *parts) {
@@ -132,7 +137,8 @@ static bool repeats(const Step *s, const bool along[]) {
         if (s->view[0].dim[a] > 1 && !along[a]) return true;
     return false;
 }
-/* Value i is worth a step: more than a view, and read by a value that is not constant. */
+/* Whether value i is worth a step of its own: it is more than a view, it repeats, and a value that
+   is not constant reads it. */
 static bool worth_a_step(const Step *s, const Parts *parts, int i) {
     if (!parts->constant[i] || scalar_values(s->code[i].op) == 0 || !repeats(s, parts->along[i]))
         return false;
@@ -144,7 +150,7 @@ static bool worth_a_step(const Step *s, const Parts *parts, int i) {
     }
     return false;
 }
-/* The values that value i needs, itself the last. */
+/* Copies the instructions that value i needs, i being the last one; returns their number. */
 static int copy_part(const Step *s, int i, Scalar code[]) {
     bool needed[PART_CODE] = {false};
     int number[PART_CODE], n = 0;
@@ -162,7 +168,8 @@ static int copy_part(const Step *s, int i, Scalar code[]) {
     }
     return n;
 }
-/* The step that computes value i of s once; *seen: its result as a view of the sizes of s. */
+/* Makes the step that computes value i of s once. *seen becomes its result as a view with the sizes
+   of s. */
 static Step part_step(PlanBuild *b, const Step *s, const bool along[], int i, View *seen) {
     Scalar code[PART_CODE];
     View *v = ARENA_NEW(b->arena, View, s->nview);
@@ -174,7 +181,7 @@ static Step part_step(PlanBuild *b, const Step *s, const bool along[], int i, Vi
     v[0].slot = plan_slot(b, (Slot){view_count(&v[0]) * (int64_t)sizeof(float),
                                     b->plan->slot[s->view[0].slot].value, NULL, -1, -1, -1});
     int n = 1;
-    for (int j = 0; j < made.ncode; j++) { /* only the views that it reads */
+    for (int j = 0; j < made.ncode; j++) { /* keeps only the views that it reads */
         if (code[j].op != C_VIEW) continue;
         v[n] = s->view[code[j].a];
         for (int a = 0; a < v[n].rank; a++)
@@ -190,7 +197,7 @@ static Step part_step(PlanBuild *b, const Step *s, const bool along[], int i, Vi
         if (once[a]) seen->stride[a] = 0;
     return made;
 }
-/* Instructions and views that are no longer needed are dropped. */
+/* Stores the program of s without the instructions and views that are no longer needed. */
 static void store_rest(PlanBuild *b, Step *s, const Scalar code[], const View v[]) {
     Scalar rest[PART_CODE];
     int number[PART_VIEWS], n = 1;
@@ -208,13 +215,14 @@ static void store_rest(PlanBuild *b, Step *s, const Scalar code[], const View v[
     s->code = arena_copy(b->arena, rest, (size_t)s->ncode * sizeof *rest);
     s->view = kept, s->nview = n;
 }
-/* A quotient of float32 by a square root that is the same along some axis. */
+/* Whether instruction i is a float32 quotient by a square root that repeats along some axis,
+   whereas the dividend does not. */
 static bool is_by_root(const Step *s, const Parts *parts, int i) {
     const Scalar *c = &s->code[i];
     return s->view[0].dtype == DT_FLOAT && c->op == C_DIV && s->code[c->b].op == C_SQRT &&
            repeats(s, parts->along[c->b]) && !repeats(s, parts->along[c->a]);
 }
-/* Such quotients as products; each takes two instructions more. */
+/* Turns such quotients into products; each takes two more instructions. */
 static void turn_roots(PlanBuild *b, const Parts *parts, Step *s) {
     Scalar code[PART_CODE];
     int number[PART_CODE], n = 0, turned = 0;
@@ -248,7 +256,7 @@ static void mark_all(const bool constant[], const Step *s, Parts *parts) {
         else mark_value(s, i, parts);
     }
 }
-/* The steps that a step is given before it: at most PARTS. */
+/* Splits from s at most PARTS steps that must run before it; returns their number. */
 static int split_step(PlanBuild *b, const bool constant[], Step *s, Step out[]) {
     Parts parts;
     Scalar code[PART_CODE];
@@ -267,7 +275,7 @@ static int split_step(PlanBuild *b, const bool constant[], Step *s, Step out[]) 
     if (n) store_rest(b, s, code, v);
     return n;
 }
-/* What is known, or made once of what is known. */
+/* The slots that hold constants, or what steps that run once made. */
 static bool *constant_slots(PlanBuild *b) {
     const Plan *p = b->plan;
     bool *constant = ARENA_NEW(b->w->scratch, bool, p->nslot);
@@ -285,7 +293,8 @@ void plan_split_constants(PlanBuild *b) {
     for (int k = 0; k < steps; k++) {
         Step parts[PARTS];
         PlanStep whole = before[k];
-        const bool empty = view_count(&whole.step.view[0]) == 0; /* and so may its constants be */
+        const bool empty =
+            view_count(&whole.step.view[0]) == 0; /* then its constants may be empty, too */
         const int n = !whole.once && !empty && of_single_floats(&whole.step)
                           ? split_step(b, constant, &whole.step, parts)
                           : 0;

@@ -1,11 +1,13 @@
-/* execute.c -- a plan on a device: kernels are compiled once, constants copied over, one buffer
-   taken for everything between. Slots that share no content keep their own memory: inputs and
-   outputs, so that a run is copy in, all kernels in order, copy out. A constant whose content is
-   met twice is copied once, and not at all if the kernels packed what they read of it. Steps that
-   read constants only run here, in order, between the compilation of their users: what they made is
-   known when these are compiled, and can be packed like a constant; then they, and what only they
-   read, are freed. The first run goes step by step, which loads what the device loads late and
-   names a step that fails; later ones replay what was recorded (replay.h). */
+/* execute.c -- runs a plan on a device. Kernels are compiled once, constants are copied to the
+   device, and one buffer holds everything between. Inputs and outputs have memory of their own, so
+   that a run is: copy in, all kernels in order, copy out. A constant whose contents occur twice is
+   copied once, and not at all if the kernels have packed what they read of it.
+
+   Steps that read constants only run here, in order, in between the compilation of the steps. What
+   they make is known when its users are compiled, and can be packed like a constant. Afterwards
+   these steps, and the constants that only they read, are freed. The first run goes step by step,
+   which loads what the device loads lazily and names a step that fails; later runs replay what was
+   recorded (replay.h). */
 #include "graphs/plan/execute.h"
 #include "graphs/plan/plan_inner.h"
 #include "graphs/plan/replay.h"
@@ -17,24 +19,24 @@
 struct Runner {
     Cleanup cleanup;
     const Plan *plan;
-    const Relief *relief; /* while it is made; NULL: none */
-    int64_t met;          /* bytes of constants that kernels have read since the last relief */
+    const Relief *relief; /* set while the runner is made; NULL: none */
+    int64_t met; /* bytes of constants that kernels have read since the last call of relief */
     const Backend *backend;
     Device *device;
-    Arena *arena, *made; /* made: what steps that run once gave, until all is compiled */
+    Arena *arena, *made; /* made: results of steps that run once, until everything is compiled */
     StepKernel *kernel;
-    OpenDevice cpu;     /* for the steps that the back end cannot run */
-    void **slot;        /* where each is */
-    const void **known; /* its contents, where they never change; NULL: not known yet */
-    bool *own,
-        *held;   /* slot[k] was taken for it; and is one that all who have such contents hold */
-    int *writer; /* the last step that writes it */
+    OpenDevice cpu;     /* runs the steps that the back end cannot run */
+    void **slot;        /* by slot: its memory on the device */
+    const void **known; /* by slot: its contents if they never change; NULL: not known (yet) */
+    bool *own, *held;   /* own: the memory of slot k was allocated for it; held: it is shared by all
+                           who hold such contents */
+    int *writer;        /* by slot: the last step that writes it */
     char *work;
     void *workspace;
-    bool ready;    /* inputs have been set, and all has run once */
-    bool refused;  /* a kernel did not take what it was given */
-    Replay replay; /* from the second run on */
-    Replay marked; /* the same with the times of each step */
+    bool ready;    /* inputs are set, and all steps have run once */
+    bool refused;  /* a kernel refused its data */
+    Replay replay; /* used from the second run on */
+    Replay marked; /* likewise, with the times of each step marked */
 };
 
 static bool no_memory(Error *e, const char *what, double bytes) {
@@ -44,7 +46,7 @@ static bool no_memory(Error *e, const char *what, double bytes) {
 static const char *device_says(const Runner *r) {
     return r->backend->failure ? r->backend->failure(r->device) : "";
 }
-/* With what the device says of it. */
+/* Sets an error, with what the device says about it. */
 static bool device_failed(const Runner *r, const char *what, const char *place, Error *e) {
     const char *more = device_says(r);
     return error_set(e, E_ENVIRONMENT, place, "%s%s%s", what, *more ? ": " : "", more);
@@ -57,7 +59,7 @@ static bool alloc_slot(Runner *r, int k, Error *e) {
     return r->own[k] || no_memory(e, "a tensor", (double)bytes);
 }
 
-/* Another slot with the same content that has its memory; -1: none. */
+/* Another slot with the same contents that has memory of its own; -1 if there is none. */
 static int same_constant(const Runner *r, int k) {
     const Plan *p = r->plan;
     for (int j = 0; j < p->nslot; j++)
@@ -110,7 +112,7 @@ static bool reads(const Runner *r, int k, int view) {
     return !step_kernel_packed(&r->kernel[k], view);
 }
 
-/* The constants that the kernel of a step reads when it runs. */
+/* Copies to the device the constants that the kernel of step k reads when it runs. */
 static bool take_read(Runner *r, int k, Error *e) {
     const Step *s = &r->plan->step[k].step;
     for (int j = 0; j < s->nview; j++) {
@@ -122,7 +124,7 @@ static bool take_read(Runner *r, int k, Error *e) {
     return true;
 }
 
-/* What only the steps that ran once needed is freed. */
+/* Frees the kernels of steps that run once, and the constants that only these steps read. */
 static void drop_passed(Runner *r) {
     const Plan *p = r->plan;
     bool *read = ARENA_NEW(r->arena, bool, p->nslot);
@@ -139,7 +141,7 @@ static void drop_passed(Runner *r) {
     r->made = NULL;
 }
 
-/* "step 3, gather (value 7)", as --dump plan numbers them. */
+/* Names a step as in "step 3, gather (value 7)", with the number that --dump plan gives it. */
 enum { STEP_PLACE = 100 };
 static const char *step_place(const Runner *r, int k, char place[STEP_PLACE]) {
     const PlanStep *s = &r->plan->step[k];
@@ -165,7 +167,7 @@ static bool compile_step(Runner *r, int k, size_t *workspace, Error *e) {
                      r->backend->name, why.reason);
 }
 
-/* After step k has been compiled. */
+/* Calls relief if enough constants were read; called after step k has been compiled. */
 static void relieve(Runner *r, int k) {
     const Step *s = &r->plan->step[k].step;
     for (int j = 0; j < s->nview && r->relief; j++) {
@@ -177,8 +179,8 @@ static void relieve(Runner *r, int k) {
     r->met = 0;
 }
 
-/* A kernel of an operator refuses numbers (op_kernel.h): where the device says nothing, they are at
-   fault. */
+/* Sets the error of a step that failed. If the step is an operator's kernel (op_kernel.h) and the
+   device reports nothing, its data is at fault. */
 static bool step_failed(Runner *r, int k, Error *e) {
     char place[STEP_PLACE];
     const bool by_data = r->plan->step[k].step.kind == S_OP;
@@ -190,8 +192,8 @@ static bool step_failed(Runner *r, int k, Error *e) {
     return device_failed(r, what, step_place(r, k, place), e);
 }
 
-/* Runs a step that reads constants only; the results are known afterwards, if all that writes them
-   has run. */
+/* Runs a step that reads constants only. Its results are known afterwards, if all steps that write
+   them have run. */
 static bool run_once(Runner *r, int k, size_t workspace, Error *e) {
     const Step *s = &r->plan->step[k].step;
     void *scratch = r->backend->alloc(r->device, workspace + 1);
@@ -289,7 +291,7 @@ void runner_free(Runner *r) {
 static Running running(const Runner *r) {
     return (Running){r->plan, r->backend, r->device, r->kernel, r->slot, r->workspace};
 }
-/* *ns: of the steps on the host, and of what they waited for. */
+/* Starts all steps. *ns: the nanoseconds of the steps on the host and of what they waited for. */
 static bool run_steps(Runner *r, double *ns, Error *e) {
     const Running all = running(r);
     *ns = 0;
@@ -300,7 +302,7 @@ static bool run_steps(Runner *r, double *ns, Error *e) {
     return failed < 0 || step_failed(r, failed, e);
 }
 
-/* Bits after the last element of a tensor of elements below 8 bits are 0. */
+/* Clears the bits after the last element of a tensor whose elements have less than 8 bits. */
 static void clear_padding(const View *v, void *bytes) {
     int64_t bits = view_count(v) * dtype_bits((DType)v->dtype), whole = bits / 8;
     if (bits % 8)
@@ -367,7 +369,7 @@ bool runner_time(Runner *r, double *seconds, Error *e) {
     return true;
 }
 
-/* By waiting for each step. */
+/* Measures the steps by waiting for each. */
 static bool profile_apart(Runner *r, double *seconds, Error *e) {
     double ns;
     for (int k = 0; k < r->plan->nstep; k++) {
@@ -380,7 +382,8 @@ static bool profile_apart(Runner *r, double *seconds, Error *e) {
     }
     return true;
 }
-/* By times that are marked in a replay, in which the device does not wait for the host. */
+/* Measures the steps by times that are marked in a replay, in which the device does not wait for
+   the host. */
 static bool profile_marked(Runner *r, double *seconds, Error *e) {
     const Running all = running(r);
     for (int k = 0; k < r->marked.n; k++) {

@@ -1,10 +1,12 @@
-/* plan_attention.c -- a product, its softmax and the product with that become one step: attention
-   as exporters write it out. Between them the scores may be multiplied by a number and get one
-   tensor added; a factor of the queries or keys becomes the scores', and a copy of the result to
-   another layout is what the step writes. All of it is float32, and nothing else reads what lies
-   between. The step is S_OP "sdpa", scaled dot-product attention, with the views and parameters of
-   the operator attention, whose further results are empty, and one more parameter
-   (isomer_op_steps.h). Only for targets that have an algorithm for it. */
+/* plan_attention.c -- joins a product, a softmax of its result and the product of that with a third
+   tensor into one step of attention, which is how exporters spell it.
+
+   In between, the scores may be multiplied by a number, and one tensor may be added to them. A
+   factor of the queries or keys becomes a factor of the scores. A copy of the result to another
+   layout becomes part of the step. Everything is float32, and nothing else reads the intermediate
+   results. The new step is S_OP "sdpa" (scaled dot-product attention). It has the views and
+   parameters of the operator attention, whose further results are empty, and one more parameter
+   (isomer_op_steps.h). The pass applies only to targets that have an algorithm for it. */
 #include "graphs/plan/plan_inner.h"
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/backend/view.h"
@@ -18,7 +20,7 @@ typedef struct Affine { /* scale * scores + mask */
 typedef struct AttentionMatch {
     PlanBuild *b;
     SlotUses uses;
-    int scores, softmax, values, scale[2], copy; /* steps; -1: none */
+    int scores, softmax, values, scale[2], copy; /* numbers of steps; -1: none */
     Affine affine;
     Unseen unseen;
     View view[SDPA_VIEWS];
@@ -27,7 +29,8 @@ typedef struct AttentionMatch {
 static const Step *step_at(const AttentionMatch *m, int k) { return &m->b->plan->step[k].step; }
 
 /* ---- views */
-/* v with the axes of `like`; false: it has other sizes, axes of size 1 aside. */
+/* Turns v into a view with the axes of `like`. Returns false if its sizes differ in more than axes
+   of size 1. */
 static bool widened(const View *like, const View *v, View *out) {
     const View n = view_narrow(v);
     int at = 0;
@@ -44,7 +47,7 @@ static bool same_elements(const View *a, const View *b) {
     View w;
     return widened(b, a, &w) && view_same(&w, b);
 }
-/* As [batch, heads, places, numbers]. */
+/* The view with four axes: [batch, heads, positions, numbers]. */
 static View four_axes(const View *v) {
     const int more = 4 - v->rank;
     View out = *v;
@@ -54,6 +57,7 @@ static View four_axes(const View *v) {
     }
     return out.rank = 4, out;
 }
+/* The view with its last two axes exchanged. */
 static View turned(View v) {
     const int64_t dim = v.dim[2], stride = v.stride[2];
     v.dim[2] = v.dim[3], v.stride[2] = v.stride[3];
@@ -67,7 +71,8 @@ static bool is_float(const Step *s) {
             return false;
     return s->nview > 0;
 }
-/* The step that makes view j of step k, if k alone reads it and nothing else keeps it; -1: none. */
+/* The step that makes view j of step k, if step k alone reads this result and nothing else keeps
+   it; -1 otherwise. */
 static int maker(const AttentionMatch *m, int k, int j) {
     const int slot = step_at(m, k)->view[j].slot;
     if (slot < 0) return -1;
@@ -78,7 +83,8 @@ static int maker(const AttentionMatch *m, int k, int j) {
     const int made = m->uses.writer[slot];
     return made < k && is_float(step_at(m, made)) ? made : -1;
 }
-static bool is_product(const Step *s) { /* of batches of one size */
+static bool is_product(
+    const Step *s) { /* whether it is a product whose operands have the same batch sizes */
     if (s->kind != S_GEMM || s->nparam || !is_float(s) || s->view[0].rank > 4) return false;
     for (int a = 0; a < s->view[0].rank - 2; a++)
         if (s->view[1].dim[a] != s->view[0].dim[a] || s->view[2].dim[a] != s->view[0].dim[a])
@@ -87,12 +93,15 @@ static bool is_product(const Step *s) { /* of batches of one size */
 }
 
 /* ---- programs */
+/* What an instruction computes: a number, an affine function of the scores, or a tensor. */
 typedef struct Part {
     enum { NUMBER, SCORE, TENSOR } is;
     Affine score;
     double number;
     const View *tensor;
 } Part;
+/* Applies an instruction to two parts. Returns false if the result is not an affine function of the
+   scores. */
 static bool apply_scalar(int op, const Part *x, const Part *y, Part *out) {
     if (op != C_DIV && y->is == SCORE) return apply_scalar(op, y, x, out);
     *out = *x;
@@ -106,7 +115,8 @@ static bool apply_scalar(int op, const Part *x, const Part *y, Part *out) {
     else out->score.scale /= y->number;
     return op == C_MUL || op == C_DIV;
 }
-/* What the first n instructions make of the accumulator or, if they have none, of view 1. */
+/* Finds the affine function that the first n instructions compute from the accumulator or, in a
+   program without one, from view 1. */
 static bool affine_of(const Step *s, int n, Affine *out) {
     Part part[32];
     *out = (Affine){.scale = 1};
@@ -124,13 +134,15 @@ static bool affine_of(const Step *s, int n, Affine *out) {
     if (n) *out = part[n - 1].score;
     return !n || part[n - 1].is == SCORE;
 }
+/* Whether instruction i is `op a b`. */
 static bool instruction(const Step *s, int i, int op, int a, int b) {
     if (i >= s->ncode) return false;
     const Scalar *c = &s->code[i];
     const int values = scalar_values(op);
     return c->op == op && (values < 1 || c->a == a) && (values < 2 || c->b == b);
 }
-/* The softmax of a row of view 1: what it is taken of, and of nothing. */
+/* Matches the softmax of rows of view 1. *out: the affine function of which it is taken; *unseen:
+   what it gives for a row in which everything is masked. */
 static bool softmax_of(const Step *s, Affine *out, Unseen *unseen) {
     *unseen = UNSEEN_DIVIDED;
     if (s->kind == S_SOFTMAX) return !s->ncode && affine_of(s, 0, out);
@@ -159,7 +171,8 @@ static bool take_affine(AttentionMatch *m) {
     m->affine.mask = first.mask ? first.mask : second.mask;
     return true;
 }
-/* A factor of view j of the scores' product is the scores'. */
+/* If view j of the scores' product is a tensor times a number, makes the number a factor of the
+   scores and *v the tensor. */
 static void take_factor(AttentionMatch *m, int j, View *v) {
     const int k = maker(m, m->scores, j);
     const Step *s = k < 0 ? NULL : step_at(m, k);
@@ -173,7 +186,7 @@ static void take_factor(AttentionMatch *m, int j, View *v) {
     m->scale[j - 1] = k;
     *v = s->view[1];
 }
-/* The only reader of the result, if it copies all of it: *y becomes what that writes. */
+/* If the only reader of the result copies all of it, *y becomes the view that the copy writes. */
 static void take_copy(AttentionMatch *m, View *y) {
     const Plan *p = m->b->plan;
     const Slot *slot = &p->slot[y->slot];
@@ -198,7 +211,7 @@ static void take_copy(AttentionMatch *m, View *y) {
         return;
     }
 }
-/* values: a product; whether it is the last of an attention. */
+/* Whether step `values` is the last product of an attention. */
 static bool match_attention(AttentionMatch *m, int values) {
     m->values = values;
     const Step *last = step_at(m, values);
@@ -226,7 +239,7 @@ static bool match_attention(AttentionMatch *m, int values) {
         m->view[j] = m->view[ATTENTION_Y];
         for (int a = 0; a < 4; a++) m->view[j].dim[a] = 0;
     }
-    return m->affine.scale != 0; /* which would stand for 1 / sqrt(d) */
+    return m->affine.scale != 0; /* a scale of 0 would stand for 1 / sqrt(d) */
 }
 static void join_attention(AttentionMatch *m) {
     PlanBuild *b = m->b;

@@ -1,23 +1,26 @@
-/* plan_layout.c -- channels last. What convolutions read and write between the graph's inputs and
-   outputs may lie as [n, spatial.., c] instead of [n, c, spatial..]: only the strides of the views
-   of such a slot change, so every step does what it did. A slot is laid out so if a convolution, or
-   a pool, copy or element-wise step after one, names it, and every view of it is an affine walk
-   over n, c and the joined spatial places, which flattening it all is not; those stay as they
-   are. So do steps that read an image with its axes in another order, depthwise convolutions
-   between an image that can be moved and one that cannot, and images with which the back end would
-   refuse a step that it takes as they were. */
+/* plan_layout.c -- moves channels last: a tensor (image) that convolutions read or write between
+   the graph's inputs and outputs is laid out as [n, spatial.., c] instead of [n, c, spatial..].
+   Only the strides of the views of its slot change, so every step computes what it did.
+
+   A slot is moved if a convolution names it, or a pool, copy, reduction or element-wise step after
+   one, and if every view of it is an affine walk over n, c and the joined spatial axes; a view that
+   flattens all axes is not. Some slots stay as they are nevertheless: the result of a step that
+   reads an image with its axes in another order; the one side of a depthwise convolution that could
+   be moved, if the other side cannot; and slots of a step that the back end would refuse only if
+   they were moved. */
 #include "graphs/plan/plan_inner.h"
 #include "ops/core/type.h"
 
-/* Of a slot: [.., channels, cells]; channels 0: not wanted or not possible. */
+/* A slot seen as [.., channels, cells]; channels = 0: moving it is not wanted or not possible. */
 typedef struct Image {
     int64_t channels, cells;
-    int dtype; /* what all views of it have */
-    bool barred;
+    int dtype;   /* the element type of all its views */
+    bool barred; /* it stays as it is */
 } Image;
 enum { BATCH, CHANNEL, CELL, PARTS };
 
-/* A view of c channels of a dense [n, C, spatial..]: the image it is part of. */
+/* Whether v views channels of a dense [n, C, spatial..]; *image is then that tensor. elements: the
+   number of elements of the slot. */
 static bool image_of(const View *v, int64_t elements, Image *image) {
     int64_t cells = 1;
     for (int k = v->rank - 1; k >= 2; k--) {
@@ -31,7 +34,8 @@ static bool image_of(const View *v, int64_t elements, Image *image) {
     return image->channels > 1 && elements % (image->channels * cells) == 0;
 }
 
-/* The same elements where the slot lies channels last. False: they are then not an affine walk. */
+/* Turns v into the view of the same elements in the moved slot. Returns false if these are not an
+   affine walk. */
 static bool move_view(const Image *m, View *v) {
     const int64_t old[PARTS] = {m->channels * m->cells, m->cells, 1},
                   new[PARTS] = {old[BATCH], 1, m->channels};
@@ -52,6 +56,7 @@ static bool move_view(const Image *m, View *v) {
            high[CELL] < m->cells;
 }
 
+/* Asks for the slot of v to be moved if v views an image. */
 static void want_layout(const Plan *p, Image *images, const View *v) {
     Image *m = &images[v->slot], image = {0};
     const int64_t size = dtype_bits((DType)v->dtype) / 8;
@@ -60,8 +65,9 @@ static void want_layout(const Plan *p, Image *images, const View *v) {
     m->channels = image.channels, m->cells = image.cells;
 }
 
-/* View j is an image as it lies. With its axes in another order, as a norm over the channels reads
-   it, what is written would have another axis last. */
+/* Whether view j reads an image with the axes in the image's order. After a step that reads it in
+   another order, such as a norm over the channels, another axis would be last in what is
+   written. */
 static bool reads_image(const Plan *p, const Image *images, const Step *s, int j) {
     const View *v = &s->view[j];
     const int64_t size = dtype_bits((DType)v->dtype) / 8;
@@ -69,7 +75,8 @@ static bool reads_image(const Plan *p, const Image *images, const Step *s, int j
     return images[v->slot].channels > 0 && v->rank == s->view[0].rank && size &&
            image_of(v, p->slot[v->slot].bytes / size, &image);
 }
-/* What an element-wise step writes lies as view j does, an image whatever its axes: it stays so. */
+/* Whether the result of an element-wise step has the layout of view j, which is an image whatever
+   the order of its axes; the result then is one, too. */
 static bool lies_like(const Plan *p, const Step *s, int j) {
     const View *y = &s->view[0], *x = &s->view[j];
     bool same = s->kind == S_EWISE && y->rank == x->rank && y->offset == x->offset &&
@@ -78,8 +85,8 @@ static bool lies_like(const Plan *p, const Step *s, int j) {
         same = y->dim[k] == x->dim[k] && (y->dim[k] == 1 || y->stride[k] == x->stride[k]);
     return same;
 }
-/* A reduction over axes that are neither channels nor cells, as over the parts of a sum, writes an
-   image like the one of which it reads parts. */
+/* Whether a reduction over axes that are neither channels nor cells, such as one over the terms of
+   a sum, writes an image like that of which it reads parts. */
 static bool reduces_parts(const Plan *p, const Image *images, const Step *s) {
     const View *y = &s->view[0], *x = &s->view[1];
     const Image *from = &images[x->slot];
@@ -92,7 +99,7 @@ static bool reduces_parts(const Plan *p, const Image *images, const Step *s) {
         if (y->dim[k] > 1 && x->stride[k] != y->stride[k]) return false;
     return true;
 }
-/* Gives what the step writes the layout of an image that it reads. */
+/* Asks for the result of a step to be moved like an image that the step reads. */
 static void follow_images(const Plan *p, Image *images, const Step *s) {
     for (int j = 1; j < s->nview; j++) {
         const Image *from = &images[s->view[j].slot];
@@ -104,8 +111,9 @@ static void follow_images(const Plan *p, Image *images, const Step *s) {
     }
 }
 
-/* First what convolutions name, which know best what an image is; then the steps after them go on
-   in its layout, and what element-wise steps read joins what they write. */
+/* Marks the slots to be moved: first those that convolutions name, which tell best what an image
+   is; then the results of later steps; finally the operands of element-wise steps whose results are
+   moved. */
 static void want_images(const Plan *p, Image *images) {
     for (int k = 0; k < p->nstep; k++) {
         const Step *s = &p->step[k].step;
@@ -124,6 +132,8 @@ static void want_images(const Plan *p, Image *images) {
     }
 }
 
+/* Bars slots that cannot be moved: constants, inputs and outputs unless they are loose, those of
+   steps that run once, and those that views read as different types. */
 static void bar(const Plan *p, const bool loose[], Image *images) {
     for (int k = 0; k < p->nslot; k++) {
         const Slot *s = &p->slot[k];
@@ -139,6 +149,7 @@ static void bar(const Plan *p, const bool loose[], Image *images) {
             m->dtype = v->dtype;
         }
 }
+/* Bars slots with a view that is no affine walk once they are moved. */
 static void bar_unmovable(const Plan *p, Image *images) {
     for (int k = 0; k < p->nstep; k++)
         for (int j = 0; j < p->step[k].step.nview; j++) {
@@ -151,7 +162,8 @@ static void bar_unmovable(const Plan *p, Image *images) {
 static bool is_moved(const Image *images, const View *v) {
     return images[v->slot].channels && !images[v->slot].barred;
 }
-/* Moved so, or as it is: tokens of a transformer are images with their channels last. */
+/* Whether the channels are last because the slot is moved, or are last already: the tokens of a
+   transformer are images with their channels last. */
 static bool lies_last(const Image *images, const View *v) {
     return is_moved(images, v) ||
            (v->dim[1] > 1 && v->stride[1] == 1 && v->stride[v->rank - 1] >= v->dim[1]);
@@ -159,7 +171,7 @@ static bool lies_last(const Image *images, const View *v) {
 static bool is_depthwise(const Step *s) {
     return s->kind == S_CONV && s->param[CONV_GROUP] > 1 && s->view[2].dim[1] <= 2;
 }
-/* A convolution that sums over channels names the slot. */
+/* Whether a convolution that sums over channels names the slot. */
 static bool summed_over(const Plan *p, int slot) {
     for (int k = 0; k < p->nstep; k++) {
         const Step *s = &p->step[k].step;
@@ -169,8 +181,9 @@ static bool summed_over(const Plan *p, int slot) {
     }
     return false;
 }
-/* A depthwise convolution is as fast on planes of channels, but not between the two layouts: where
-   one side cannot be moved, the other one stays, if nothing else wants it moved. */
+/* Bars slots on one side of a depthwise convolution whose other side cannot be moved, unless
+   something else wants them moved. Such a convolution is as fast on planes of channels, but not
+   between the two layouts. */
 static void bar_mixed(const Plan *p, Image *images) {
     for (bool more = true; more;) {
         more = false;
@@ -186,7 +199,7 @@ static void bar_mixed(const Plan *p, Image *images) {
     }
 }
 
-/* The step with the images moved; the views are the arena's. */
+/* The step with its images moved; its views are in the arena. */
 static Step moved(Arena *arena, const Image *images, const Step *s) {
     Step out = *s;
     View *view = arena_copy(arena, s->view, (size_t)s->nview * sizeof *s->view);
@@ -199,8 +212,8 @@ static Step moved(Arena *arena, const Image *images, const Step *s) {
 static bool takes(const OpenDevice *on, const Step *s) {
     return on->backend->choices(on->device, s) > 0;
 }
-/* The images of a step that the device would refuse only with them moved stay; whether there are
-   such. */
+/* Bars the images of steps that the device would refuse only with the images moved. Returns whether
+   there were any. */
 static bool bar_refused(const OpenDevice *on, Arena *scratch, const Plan *p, Image *images) {
     bool some = false;
     for (int k = 0; k < p->nstep && on; k++) {

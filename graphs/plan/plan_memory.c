@@ -1,14 +1,14 @@
-/* plan_memory.c -- static memory: a slot lives from the first step that names it to the last; slots
-   whose lives overlap get disjoint bytes of one work buffer. Greedy: the largest slot first, each
-   at the lowest place where it fits between those already placed that live at the same time
-   (Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020: greedy by
-   size). */
+/* plan_memory.c -- allocates memory statically, and marks the steps that run once. A slot lives
+   from the first step that names it to the last; slots whose lives overlap get disjoint bytes of
+   one work buffer. The allocation is greedy by size (Pisarchyk and Lee, "Efficient memory
+   management for deep neural net inference", 2020): the largest slot first, each at the lowest
+   offset where it fits between the placed slots that live at the same time. */
 #include "graphs/plan/plan_inner.h"
 #include <stdlib.h>
 
 enum { ALIGNMENT = 64 };
 typedef struct Life {
-    int slot, first, last;
+    int slot, first, last; /* first and last: the steps between which it lives */
     int64_t at, size;
 } Life;
 
@@ -32,8 +32,9 @@ void plan_drop_gone(Plan *p) {
     p->nstep = n;
 }
 
-/* Constant slots: no step writes them, or steps that are done once and write all of it. What turns
-   out not to be one is passed on within the pass, so that few are needed. */
+/* Finds the constant slots: those that are not inputs, and that no step writes or only steps that
+   run once. Corrects which steps run once, and returns whether any changed. A slot that turns out
+   not to be constant affects the later steps of the same pass, so that few passes are needed. */
 static bool find_once(Plan *p, bool *constant) {
     bool changed = false;
     for (int k = 0; k < p->nslot; k++) constant[k] = p->slot[k].input < 0;
@@ -51,7 +52,7 @@ static bool find_once(Plan *p, bool *constant) {
     return changed;
 }
 
-/* From "all" downwards, until nothing changes. */
+/* Assumes that all steps run once, and corrects this until nothing changes. */
 void plan_once(PlanBuild *b) {
     ArenaMark mark = arena_mark(b->w->scratch);
     bool *constant = ARENA_NEW(b->w->scratch, bool, b->plan->nslot);
@@ -60,6 +61,7 @@ void plan_once(PlanBuild *b) {
     arena_reset(b->w->scratch, mark);
 }
 
+/* Finds the lives of the slots in work memory; returns their number. */
 static int lives(const Plan *p, Life *life) {
     int n = 0;
     for (int k = 0; k < p->nslot; k++)
@@ -74,7 +76,7 @@ static int lives(const Plan *p, Life *life) {
             if (l->first < 0) l->first = k;
             if (l->last < k) l->last = k;
             if (!p->step[k].once) continue;
-            l->first = 0; /* what is made once is kept, at a place of its own */
+            l->first = 0; /* what is made once is kept for good */
             l->last = p->nstep;
         }
     for (int k = 0; k < p->nslot; k++) {
@@ -84,7 +86,8 @@ static int lives(const Plan *p, Life *life) {
     return n;
 }
 
-/* The lowest place for *l between those of `placed`, n slots by place, that live at its time. */
+/* The lowest offset where *l fits between those of the n placed slots, which are sorted by offset,
+   that live at the same time. */
 static int64_t lowest_gap(const Life *l, Life *const placed[], int n) {
     int64_t at = 0;
     for (int k = 0; k < n && at + l->size > placed[k]->at; k++) {

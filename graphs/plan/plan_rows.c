@@ -1,10 +1,13 @@
-/* plan_rows.c -- reductions join the element-wise steps around them: a softmax with what it is
-   taken of and what becomes of it, a normalization with its mean, its variance and its scale, as
-   one step over rows. The last step of such a chain is its root. A step is a member if it computes
-   values of the root's sizes, or one for each row of them by a sum, mean or maximum, and only
-   members read what it writes; the closure of that is taken. It is computed in float32, and what a
-   step would have stored in 16 bits is rounded to them. Axes of size 1 are left out of sizes that
-   are compared. Only for targets that have an algorithm for such steps. */
+/* plan_rows.c -- joins reductions and the element-wise steps around them into one step over rows: a
+   softmax with the steps that make its operand and use its result, or a normalization with its
+   mean, variance and scale.
+
+   The last step of such a chain is its root. A step is a member of the chain if only members read
+   its result and it computes either values of the root's sizes or, by a sum, mean or maximum, one
+   value for each row of these; members are added until there are no more. The joined step computes
+   in float32, and rounds to 16 bits what a member would have stored in 16 bits. Sizes are compared
+   without axes of size 1. The pass applies only to targets that have an algorithm for such
+   steps. */
 #include "graphs/plan/plan_inner.h"
 #include "ops/backend/view.h"
 #include "ops/base/arena.h"
@@ -14,19 +17,21 @@ enum { MEMBERS = 32, CODE_MOST = 150, VIEWS_MOST = 32 };
 typedef struct RowChain {
     const Plan *plan;
     int root, row_rank, nmember, reductions;
-    int member[MEMBERS], number[MEMBERS]; /* number: of the instruction that is its result; -1 */
-    View y;                               /* the root's */
+    int member[MEMBERS], number[MEMBERS]; /* number: the instruction that computes the member's
+                                             result; -1: none yet */
+    View y;                               /* the result of the root */
     int nview, ncode;
     View view[VIEWS_MOST];
     Scalar code[CODE_MOST];
-    bool full;
+    bool full; /* the chain cannot be joined: there is no more room, or an operand does not fit */
 } RowChain;
 
 /* ---- views */
 static bool same_sizes(const View *a, int rank, const View *b) {
     return a->rank == rank && !memcmp(a->dim, b->dim, (size_t)rank * sizeof *a->dim);
 }
-/* A number for each row as one for each element; false: it is not for each row. */
+/* Turns a view of one number for each row into one that repeats the numbers for each element.
+   Returns false if v is not of this kind. */
 static bool spread(const RowChain *h, View *v) {
     const int outer = h->y.rank - h->row_rank;
     if (!same_sizes(v, outer, &h->y)) return false;
@@ -42,6 +47,7 @@ static bool writes_slot(const Step *s, int slot) {
         if (s->view[j].slot == slot) return true;
     return false;
 }
+/* The last step before step `before` that writes the slot; -1 if there is none. */
 static int last_writer(const RowChain *h, int before, int slot) {
     for (int m = before - 1; m >= 0; m--)
         if (writes_slot(step_of(h, m), slot)) return m;
@@ -53,7 +59,7 @@ static int member_index(const RowChain *h, int k) {
     return -1;
 }
 
-/* Of 32 or 16 bits. */
+/* Whether it is a float type of 32 or 16 bits. */
 static bool is_float(int dtype) {
     const int bits = dtype_bits((DType)dtype);
     return dtype_class((DType)dtype) == 'F' && (bits == 32 || bits == 16);
@@ -76,14 +82,15 @@ static bool may_join(const RowChain *h, const Step *s) {
                s->view[0].dim[s->view[0].rank - 1] > 1;
     return s->kind == S_EWISE ? same_sizes(&y, h->y.rank, &h->y) : reduces(h, s);
 }
-/* View j of step k is what step m writes: element for element, or for each row the number of it. */
+/* Whether view j of step k is the result of step m: element for element, or for each row the number
+   of that row. */
 static bool reads_result(const RowChain *h, int k, int j, int m) {
     const View x = view_narrow(&step_of(h, k)->view[j]);
     View y = view_narrow(&step_of(h, m)->view[0]);
     if (reduces(h, step_of(h, m)) && !same_sizes(&x, y.rank, &y) && !spread(h, &y)) return false;
     return x.offset == y.offset && x.dtype == y.dtype && view_same(&x, &y);
 }
-/* All that read the result of step m are members, and read it so. */
+/* Whether only members read the result of step m, in the way that reads_result demands. */
 static bool only_members_read(const RowChain *h, int m) {
     const View *y = &step_of(h, m)->view[0];
     const Slot *slot = &h->plan->slot[y->slot];
@@ -129,12 +136,13 @@ static int add_code(RowChain *h, Scalar c) {
 static int add_binary(RowChain *h, int op, int a, int b) {
     return add_code(h, (Scalar){.op = (uint8_t)op, .a = (uint8_t)a, .b = (uint8_t)b});
 }
-/* What step k reads from outside is there still when the root runs. */
+/* Whether what step k reads from outside the chain still exists when the root runs. */
 static bool stays(const RowChain *h, int k, const View *v) {
     for (int q = k + 1; q < h->root; q++)
         if (member_index(h, q) < 0 && writes_slot(step_of(h, q), v->slot)) return false;
     return v->slot != h->y.slot || (v->offset == h->y.offset && view_same(v, &h->y));
 }
+/* Appends the instruction that reads view j of step k, which no member makes. */
 static int outside(RowChain *h, int k, int j) {
     View v = view_narrow(&step_of(h, k)->view[j]);
     if (!same_sizes(&v, h->y.rank, &h->y) && !spread(h, &v)) h->full = true;
@@ -153,7 +161,8 @@ static int read_view(RowChain *h, int k, int j) {
               i = m < 0 ? -1 : member_index(h, m);
     return i >= 0 ? result(h, i) : outside(h, k, j);
 }
-/* The program of step k, in which the accumulator is instruction `acc`. */
+/* Appends the program of step k; its accumulator is instruction `acc`. Returns its last
+   instruction. */
 static int add_program(RowChain *h, int k, int acc) {
     const Step *s = step_of(h, k);
     int number[UINT8_MAX + 1], last = acc;

@@ -1,5 +1,5 @@
-/* plan_text.c -- steps and plans as text, and what a step costs in operations and bytes by its kind
-   and sizes. */
+/* plan_text.c -- prints steps and plans as text, and says what a step costs in operations and
+   bytes, judging by its kind and sizes. */
 #include "graphs/plan/plan_inner.h"
 #include <inttypes.h>
 #include <string.h>
@@ -47,31 +47,35 @@ static double view_elements(const View *v) {
     return n;
 }
 
+/* The number of elements of a view, with repeated ones counted once. */
 static double distinct(const View *v) {
     double n = 1;
     for (int k = 0; k < v->rank; k++) n *= v->stride[k] || !v->dim[k] ? (double)v->dim[k] : 1;
     return n;
 }
 
-/* An operator's step tells in its first parameter. */
+/* A step of an operator has the number in its first parameter. */
 int step_writes(const Step *s) { return s->kind == S_OP ? (int)s->param[OP_OUTPUTS] : 1; }
 
 /* ---- cost */
 
+/* The number of instructions of the step's program that compute something. */
 static int operations(const Step *s) {
     int n = 0;
     for (int k = 0; k < s->ncode; k++) n += scalar_values(s->code[k].op) > 0;
     return n;
 }
 
-/* Of attention as a step (plan_attention.c): two products and a softmax, for one element of y. */
+/* The operations of a step of attention (plan_attention.c) for one element of y: two products and a
+   softmax. < 0: another operator. */
 static double attention_flops(const Step *s) {
     if (!step_is_sdpa(s)) return -1;
     const double keys = (double)s->view[ATTENTION_K].dim[2],
                  d = (double)s->view[ATTENTION_Q].dim[3];
     return 2 * keys + (2 * d + 5) * keys / (double)s->view[0].dim[3];
 }
-/* Operations for one element of the result before the epilogue; < 0: not told by the kind. */
+/* The operations for one element of the result before the epilogue; < 0 if the kind does not
+   tell. */
 static double element_flops(const Step *s) {
     const View *v = s->view;
     double n = 1;
@@ -112,7 +116,7 @@ static void print_list(const int64_t *v, int n, Text *t) {
     text_add(t, "]");
 }
 
-/* Strides are left out where the view is dense. */
+/* Prints the type and sizes of a view, and the strides unless it is dense. */
 static void print_view(const View *v, Text *t) {
     text_add(t, "%s", dtype_name((DType)v->dtype));
     print_list(v->dim, v->rank, t);
@@ -154,7 +158,7 @@ static void print_params(const Step *s, Text *t) {
     text_add(t, "#%s", hash);
 }
 
-/* Neither slots nor offsets are part of it. */
+/* Prints neither slots nor offsets. */
 void step_print(const Step *s, Text *t) {
     text_add(t, "%s", kind_name[s->kind]);
     if (s->op) text_add(t, " %s", s->op);

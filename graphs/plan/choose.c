@@ -1,8 +1,10 @@
-/* choose.c -- the fastest algorithm for each step. A time is looked up in memory, then in the cost
-   file, then measured, or taken from the model when nothing is measured. The key is the step's
-   text, the number of the algorithm and which operands are known weights; the device's identity
-   stands beside it. An algorithm that is clearly not faster than the best so far is left early, and
-   what it took until then is kept, so that no run looks at it again. */
+/* choose.c -- chooses the fastest algorithm for each step. A time is looked up in memory, then in
+   the cost file, and then measured; if nothing is measured, the model of costs gives it. The key
+   consists of the step's text, the number of the algorithm and which operands are known weights;
+   the device's identity stands beside it.
+
+   Timing stops early for an algorithm that is clearly not faster than the best so far. The time
+   measured until then is stored as its cost, so that no later run measures it again. */
 #include "graphs/plan/choose.h"
 #include "graphs/plan/plan_inner.h"
 #include "graphs/plan/profile.h"
@@ -11,7 +13,7 @@
 #include <string.h>
 
 enum {
-    VIEWS = 64,    /* a step of more is not timed (profile_step.c): it costs what the model says */
+    VIEWS = 64,    /* a step with more views is priced by the model, not timed */
     IDENTITY = 512 /* bytes of a device's identity */
 };
 /* An algorithm is taken instead of a lower-numbered one only if it takes at most this share of the
@@ -29,17 +31,17 @@ struct Chooser {
     const Backend *backend;
     Device *device;
     char identity[IDENTITY];
-    Intern *texts; /* of steps looked at so far */
-    Chosen *chosen;
+    Intern *texts;  /* keys of the steps seen so far */
+    Chosen *chosen; /* by number of the key in `texts` */
     uint32_t room;
-    int missing, found;
-    bool again;  /* the file's times of steps do not count */
-    double cold; /* seconds that a byte of a weight takes beyond what steps alone take; < 0: not
-                    asked yet */
+    int missing, found; /* see chooser_missing, chooser_found */
+    bool again;         /* times of steps in the file are ignored */
+    double cold; /* seconds that a byte of weights takes beyond the time of a step alone; < 0: not
+                    known yet */
 };
 
-/* ---- the model of costs without measurement: a step takes as long as its arithmetic or its memory
-   traffic, whichever is longer, plus the call. Rounded rates of one core of a server: they need
+/* ---- the model of costs without measurement: a step takes the time of its call plus the longer of
+   its arithmetic and its memory traffic. The rates are rounded ones of a server's core. They need
    only order alternatives; where times matter, they are measured. */
 
 static const struct {
@@ -58,8 +60,8 @@ double choose_model(StepKind kind, double flops, double bytes) {
 
 /* ---- one algorithm */
 
-/* Seconds of this algorithm; < 0: neither known nor measurable. Beyond `beat` the exact time does
-   not matter. */
+/* The seconds of an algorithm; < 0 if they are neither known nor measurable. Beyond `beat`, the
+   exact time does not matter. */
 static double time_algorithm(Chooser *c, Text *key, const PlanStep *s, int choice,
                              const bool known[], int copies, double beat) {
     Error ignored = {0};
@@ -103,8 +105,8 @@ static Chosen fastest(Chooser *c, Text *key, const PlanStep *s, const bool known
 
 /* ---- steps and plans */
 
-/* Of a step that is timed by itself: the weights come from where the rest of the model leaves them,
-   whatever the algorithm. */
+/* The seconds to add to a step that was timed alone, for weights that the rest of the model
+   displaces from the cache; they do not depend on the algorithm. */
 static double cold_weights(Chooser *c, double bytes) {
     if (!c->options.measured || bytes <= 0 || c->options.weights <= 0) return 0;
     if (c->cold < 0)
@@ -138,7 +140,7 @@ double choose_step(Chooser *c, Arena *scratch, PlanStep *s, const bool known[]) 
     return kept->seconds + (copies > 1 ? 0 : cold_weights(c, bytes));
 }
 
-/* Bytes of the weights of a plan's products and convolutions. */
+/* The bytes of the weights of a plan's products and convolutions. */
 static double plan_weights(const Plan *p, const bool constant[], Arena *scratch) {
     double bytes = 0;
     for (int k = 0; k < p->nstep; k++) {

@@ -1,6 +1,7 @@
-/* costdb.c -- one table (kind, device, key) -> seconds. The file is in WAL mode, so that readers do
-   not block; every write is one transaction, so that a killed process leaves the entries it had
-   written. A foreign or damaged file is refused before anything is written to it. */
+/* costdb.c -- stores times in one table (kind, device, key) -> seconds. The file is in WAL mode, so
+   that readers do not block. Every write is one transaction, so that a killed process leaves the
+   entries that it had written. A foreign or damaged file is refused before anything is written to
+   it. */
 #include "graphs/plan/costdb.h"
 #include "ops/base/intern.h"
 #include "ops/base/text.h"
@@ -43,14 +44,15 @@ static bool execute(CostDb *d, const char *sql, Error *e) {
     return sqlite3_exec(d->db, sql, NULL, NULL, NULL) == SQLITE_OK || costdb_failed(d, e);
 }
 
-/* Nothing but what SQLite itself writes first. */
+/* Whether the file holds nothing but what SQLite itself writes first. */
 static bool is_new(CostDb *d) {
     return pragma(d->db, "PRAGMA application_id") == 0 &&
            pragma(d->db, "SELECT count(*) FROM sqlite_master") == 0;
 }
 
-/* Another process may find the same new file: in the transaction it is asked once more. The whole
-   content or none is there whenever the process is killed. */
+/* Writes the schema to a new file. Another process may be doing so, too; therefore the test is
+   repeated within the transaction, which also ensures that a killed process leaves all of the
+   schema or nothing. */
 static bool start_file(CostDb *d, Error *e) {
     char sql[400];
     snprintf(sql, sizeof sql, "PRAGMA application_id = %d; PRAGMA user_version = %d; %s",
@@ -74,8 +76,8 @@ static bool check_version(CostDb *d, Error *e) {
                                            (int)version, (int)VERSION);
 }
 
-/* The change to WAL mode needs the file alone, and SQLite gives up at once where another process
-   asks for the same, whatever busy timeout is set. */
+/* Switches to WAL mode. This needs exclusive access to the file, and SQLite gives up at once if
+   another process asks for the same, whatever busy timeout is set. */
 static bool use_wal(CostDb *d, Error *e) {
     enum { PAUSE_MS = 5 };
     for (int waited = 0; waited < BUSY_MS; waited += PAUSE_MS) {

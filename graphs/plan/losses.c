@@ -1,14 +1,14 @@
-/* losses.c -- the table of run-model --profile; scripts/bench_runtimes.py and bench_roofline.py
-   read its columns. */
+/* losses.c -- prints the table of run-model --profile. scripts/bench_runtimes.py and
+   bench_roofline.py read its columns. */
 #include "graphs/plan/losses.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SHOWN = 12 };
-#define SHOW_FROM 0.005 /* of the time in all: what an operator loses, to be shown */
+#define SHOW_FROM 0.005 /* operators that lose a smaller share of the time are not shown */
 
-typedef struct Loss { /* of an operator */
+typedef struct Loss { /* what an operator loses */
     const char *op;
     int steps;
     double seconds, lost;
@@ -21,16 +21,16 @@ static const char *operator_of(World *w, const Model *m, NodeId node, const char
     return type ? type : node_get(w, node).op->name;
 }
 
-/* Seconds that the device needs; no more than it took. */
+/* The seconds that the device would need for the step, but no more than it took. */
 static double needed(const Machine *m, const PlanStep *s, double seconds) {
     const double least = machine_least(m, s->flops, s->bytes);
     return least < seconds ? least : seconds;
 }
 
-typedef struct Row { /* of a step */
+typedef struct Row { /* a row of the table */
     int number;
     const PlanStep *step;
-    double seconds, share, needed; /* share: of the time in all */
+    double seconds, share, needed; /* share: of the total time */
 } Row;
 static void print_step(World *w, const Model *model, const Row *r, Text *t) {
     const PlanStep *s = r->step;

@@ -1,7 +1,10 @@
-/* machine.c -- measured with steps like any other: products of matrices that stay in the cache, by
-   every algorithm, and sums of two tensors that half fill a cache, or several times the last one.
-   A level is no slower than those after it: a short step spends part of its time on being
-   called. */
+/* machine.c -- measures the limits of the machine: its floating-point rate, and the bandwidth of
+   each cache level and of main memory.
+
+   The rate is that of the fastest of several matrix products that fit in a cache, over all
+   algorithms. A bandwidth is measured by adding two tensors that fill about half of a level or, for
+   main memory, several times the last level. A short step spends part of its time on the call
+   itself, so a level is never reported as slower than the level after it. */
 #include "graphs/plan/machine.h"
 #include "graphs/plan/profile.h"
 #include <math.h>
@@ -39,7 +42,7 @@ static double measure_flops(const Backend *b, Device *d, Error *e) {
     return most;
 }
 
-/* Two tensors read, one written, which together have so many bytes. */
+/* The bandwidth of a sum of two tensors; the three tensors together have this many bytes. */
 static double measure_bandwidth(const Backend *b, Device *d, double bytes, Error *e) {
     static const Scalar code[] = {
         {.op = C_VIEW, .a = 1}, {.op = C_VIEW, .a = 2}, {.op = C_ADD, .a = 0, .b = 1}};
@@ -51,7 +54,8 @@ static double measure_bandwidth(const Backend *b, Device *d, double bytes, Error
     return seconds > 0 ? FLOATS * SUM_VIEWS * (double)n / seconds : -1;
 }
 
-/* The C library's answer, which may count all that a last level has in the whole machine. */
+/* The size of a cache level as the C library gives it. For the last level this may be the total of
+   the whole machine. */
 static double library_size(int level) {
     static const int name[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE,
                                _SC_LEVEL3_CACHE_SIZE};
@@ -59,7 +63,7 @@ static double library_size(int level) {
     const long size = sysconf(name[level - 1]);
     return size > 0 ? (double)size : otherwise[level - 1];
 }
-/* The first line of the file `name` of cache number `index`. */
+/* Reads the first line of the file `name` of cache number `index`. */
 static bool read_line(const char *folder, int index, const char *name, char *line, int n) {
     char path[IDENTITY];
     snprintf(path, sizeof path, "%s/index%d/%s", folder, index, name);
@@ -81,7 +85,7 @@ double machine_cache(const char *folder, int level) {
     }
     return 0;
 }
-/* Sizes of the levels; the last one has none. */
+/* Sets the sizes of the levels; the last one is unlimited. */
 static void name_levels(Machine *m) {
     m->n = MACHINE_LEVELS;
     for (int k = 0; k < m->n - 1; k++) {
@@ -90,8 +94,9 @@ static void name_levels(Machine *m) {
     }
     m->level[m->n - 1].size = INFINITY;
 }
-/* Half of a cache; of the last one, which others share, no more than eight times the one before; in
-   memory three times the last one, within bounds. */
+/* The bytes to use for level k: half of a cache, but for the last cache, which others share, at
+   most eight times the size of the one before; for memory, three times the last cache, within
+   bounds. */
 static double filling(const Machine *m, int k) {
     if (k + 1 == m->n) return fmin(fmax(3 * m->level[k - 1].size, 96 << 20), 384 << 20);
     const double half = m->level[k].size / 2;
@@ -108,8 +113,8 @@ static bool measure(const Backend *b, Device *d, Machine *m, Error *e) {
            error_set(e, E_ENVIRONMENT, b->name, "the device cannot be measured");
 }
 
-/* Rate k: of arithmetic, then of the levels. Kept are seconds for one operation or byte, of which
-   the file keeps the least. */
+/* Rate k of the machine: that of arithmetic, then those of the levels. The cost file keeps their
+   inverses, seconds per operation or byte, because it keeps the smallest number. */
 static double *rate(Machine *m, int k) { return k ? &m->level[k - 1].bandwidth : &m->flops; }
 
 bool machine_find(const Backend *b, Device *d, CostDb *db, Machine *m, Error *e) {

@@ -83,8 +83,8 @@ static int maker(const AttentionMatch *m, int k, int j) {
     const int made = m->uses.writer[slot];
     return made < k && is_float(step_at(m, made)) ? made : -1;
 }
-static bool is_product(
-    const Step *s) { /* whether it is a product whose operands have the same batch sizes */
+/* Whether the step is a product whose operands and result have the same batch axes. */
+static bool is_product(const Step *s) {
     if (s->kind != S_GEMM || s->nparam || !is_float(s) || s->view[0].rank > 4) return false;
     for (int a = 0; a < s->view[0].rank - 2; a++)
         if (s->view[1].dim[a] != s->view[0].dim[a] || s->view[2].dim[a] != s->view[0].dim[a])

@@ -1,5 +1,5 @@
-/* profile.c -- times whole plans side by side. The CPU's clock is the calling thread's, so that
-   being preempted does not count. */
+/* profile.c -- times whole plans side by side. On the CPU, the clock is the calling thread's CPU
+   time, so that being preempted does not count. */
 #include "graphs/plan/profile.h"
 #include "graphs/plan/rounds.h"
 #include <math.h>
@@ -14,7 +14,7 @@ typedef struct RunnerRun {
     Error *error;
 } RunnerRun;
 
-/* With the copies to the device and back. */
+/* Times runs, including the copies to the device and back. */
 static bool run_runner(void *what, int calls, double *seconds) {
     RunnerRun *r = what;
     double start = clock_now(r->clock);

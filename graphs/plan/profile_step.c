@@ -1,6 +1,6 @@
-/* profile_step.c -- times a step alone, on random inputs, by its device's clock: its outputs, and
-   where asked its weights, lie at several places that take turns, since in a plan they were last
-   touched long before. */
+/* profile_step.c -- times a step alone, on random inputs, by its device's clock. The outputs and,
+   if asked, the weights have several places that take turns, since in a plan they were last touched
+   long before. */
 #include "graphs/plan/profile.h"
 #include "graphs/plan/rounds.h"
 #include "graphs/plan/step_kernel.h"
@@ -14,25 +14,26 @@ enum {
     STEP_VIEWS = 64,
     PAGE = 4096,
     OUTPUTS = 8,
-    RECORDED = 256,   /* calls, at most */
-    SPREAD = 8 << 20, /* bytes of them together: more than the caches of a core hold */
-    COPIES = 64       /* of a step and its weights */
+    RECORDED = 256,   /* at most this many calls are recorded */
+    SPREAD = 8 << 20, /* bytes of all outputs together: more than the caches of a core hold */
+    COPIES = 64       /* copies of a step and its weights */
 };
 
 typedef struct StepRun {
     const Backend *backend;
     Device *device;
-    StepKernel kernel[COPIES];                               /* which take turns */
-    int copies;                                              /* that were made */
-    void *copy[STEP_VIEWS][COPIES];                          /* of weights; [j][0] is slot j */
-    OpenDevice cpu;                                          /* where the step runs there */
-    void *memory[STEP_VIEWS], *slot[STEP_VIEWS], *workspace; /* slots lie within memory */
-    void *more[OUTPUTS], *output[OUTPUTS]; /* slot 0 lies elsewhere at each call */
-    int outputs, turn;
-    Kernel *recorded; /* so many calls as one */
+    StepKernel kernel[COPIES];      /* the copies of the step, which take turns */
+    int copies;                     /* number of kernels made */
+    void *copy[STEP_VIEWS][COPIES]; /* copies of the weights in view j; [j][0] is slot j */
+    OpenDevice cpu;                 /* used if the step runs on the CPU instead of its device */
+    void *memory[STEP_VIEWS], *slot[STEP_VIEWS], *workspace; /* slot[j] lies within memory[j] */
+    void *more[OUTPUTS], *output[OUTPUTS]; /* slot 0 is another output at each call */
+    int outputs, turn;                     /* number of outputs; number of calls so far */
+    Kernel *recorded;                      /* `calls` calls as one kernel */
+    /* Number of calls recorded; number of calls for which a recording was last tried. */
     int calls, asked;
-    View view[STEP_VIEWS];
-    cpu_set_t before; /* where the thread may run: empty until it is pinned */
+    View view[STEP_VIEWS]; /* the views of the step, with slots of their own */
+    cpu_set_t before;      /* the cores on which the thread may run; empty until it is pinned */
 } StepRun;
 
 static bool start_calls(StepRun *s, int calls, double *host) {
@@ -49,8 +50,8 @@ static void forget_calls(StepRun *s) {
     if (s->recorded) s->backend->forget(s->recorded);
     s->recorded = NULL, s->calls = s->asked = 0;
 }
-/* So many calls as one kernel, so that the host's part of starting them is not timed. False: they
-   are started one by one. */
+/* Records the calls as one kernel, so that the host's share of starting them is not timed. Returns
+   false if they must be started one by one. */
 static bool record_calls(StepRun *s, int calls) {
     char why[256];
     double host = 0;
@@ -60,7 +61,7 @@ static bool record_calls(StepRun *s, int calls) {
     if (calls < 2 || calls > RECORDED || !s->backend->record || s->kernel[0].host) return false;
     if (s->turn < s->copies &&
         (!start_calls(s, s->copies - s->turn, &host) || s->backend->wait(s->device, NULL)))
-        return false; /* only what has run before may be recorded */
+        return false; /* only kernels that have run before may be recorded */
     if (s->backend->record(s->device)) return false;
     const bool noted = start_calls(s, calls, &host);
     s->recorded = s->backend->recorded(s->device, why, sizeof why);
@@ -68,7 +69,7 @@ static bool record_calls(StepRun *s, int calls) {
     s->calls = s->recorded ? calls : 0;
     return s->recorded != NULL;
 }
-/* By the device's own clock: the calls are started one after another. */
+/* Starts the calls one after another and measures them by the device's own clock. */
 static bool run_kernel(void *what, int calls, double *seconds) {
     StepRun *s = what;
     double ns = 0, host = 0;
@@ -86,7 +87,7 @@ static int64_t view_end(const View *v) {
     return high;
 }
 
-/* Bytes that the views of slot j reach: parts of one result share a slot and lie at offsets in
+/* The bytes that the views of slot j reach; parts of one result share a slot and lie at offsets in
    it. */
 static size_t slot_bytes(const StepRun *s, int nview, int j) {
     size_t most = 1;
@@ -98,9 +99,10 @@ static size_t slot_bytes(const StepRun *s, int nview, int j) {
     return most;
 }
 
-/* Slots of a plan lie anywhere; memory that is taken by itself starts at the same place of a page
-   each time, and a store then delays every load of the same place of another page: a depthwise
-   convolution took twice its time. The place of slot j in its page: far from those before it. */
+/* The offset of slot j in its page, far from those of the slots before. The slots of a plan lie
+   anywhere, but separate allocations start at the same offset in a page each time, and a store then
+   delays every load from the same offset in another page: a depthwise convolution took twice its
+   time. */
 static size_t place_in_page(int j) {
     size_t place = 0;
     for (int bit = 0; bit < 6; bit++) place |= (size_t)(j >> bit & 1) << (11 - bit);
@@ -120,8 +122,9 @@ static bool take_slot(StepRun *s, int nview, int j, uint64_t seed, Arena *a, boo
     return s->memory[j] && !s->backend->copy(s->device, s->slot[j], host, bytes, COPY_TO_DEVICE);
 }
 
-/* In a plan what a step writes was last touched long before: it comes from a farther cache than
-   what it reads, which the step before it wrote. So there are several outputs, taken in turn. */
+/* Allocates several outputs, to be used in turn. In a plan, the memory that a step writes was last
+   touched long before, so it is in a farther cache than what the step reads, which the step before
+   it wrote. */
 static bool take_outputs(StepRun *s, int nview) {
     const size_t bytes = slot_bytes(s, nview, 0);
     s->output[0] = s->slot[0];
@@ -137,8 +140,8 @@ static bool take_outputs(StepRun *s, int nview) {
     return true;
 }
 
-/* Every view gets a slot of its own; one that shared a slot with the output (in place) keeps
-   sharing it. */
+/* Gives every view a slot of its own; views that shared a slot, such as an input and the output of
+   a step in place, keep sharing one. */
 static Step own_slots(const Step *step, StepRun *s) {
     Step own = *step;
     memcpy(s->view, step->view, sizeof *s->view * (size_t)step->nview);
@@ -154,7 +157,7 @@ static Step own_slots(const Step *step, StepRun *s) {
     return own;
 }
 
-/* Other weights, since a back end keeps equal ones only once. */
+/* Makes other weights, since a back end stores equal ones only once. */
 static void other_weights(const StepRun *s, int nview, const void *weight[], uint64_t seed,
                           Arena *a) {
     for (int j = 0; j < nview; j++) {
@@ -167,7 +170,7 @@ static void other_weights(const StepRun *s, int nview, const void *weight[], uin
     }
 }
 
-/* The same data at other places. */
+/* Copies the data of the weights for copy number `at` of the step. */
 static bool copy_weights(StepRun *s, int nview, const void *const weight[], int at) {
     for (int j = 0; j < nview && at; j++) {
         if (!weight[j]) continue;

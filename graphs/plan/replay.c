@@ -1,5 +1,6 @@
-/* replay.c -- see the header. One step alone is not recorded. A recording holds addresses, so slots
-   must stay where they are, and their contents may change: inputs are copied into them. */
+/* replay.c -- records stretches of steps and replays them. A single step is not recorded. A
+   recording contains addresses, so slots must stay where they are; their contents may change, since
+   inputs are copied into them. */
 #include "graphs/plan/replay.h"
 #include <stdio.h>
 
@@ -8,7 +9,8 @@ int steps_run(const Running *r, int from, int to, bool marked, double *ns) {
         if (r->plan->step[k].once) continue;
         if (marked && r->backend->mark(r->device, k)) return k;
         if (!step_kernel_run(&r->kernel[k], r->slot, r->workspace, ns)) return k;
-        const bool begins = k + 1 < to && !r->plan->step[k + 1].once; /* which marks it */
+        /* If step k + 1 runs in this stretch, it marks the end of step k as its own begin. */
+        const bool begins = k + 1 < to && !r->plan->step[k + 1].once;
         if (marked && !begins && r->backend->mark(r->device, k + 1)) return k;
     }
     return -1;
@@ -17,7 +19,8 @@ int steps_run(const Running *r, int from, int to, bool marked, double *ns) {
 static bool on_host(const Running *r, int k) {
     return !r->plan->step[k].once && r->kernel[k].host != NULL;
 }
-/* What ends at step `to`, exclusively: one step on the host, or all up to the next one. */
+/* The end of the stretch that begins at step `from`: after one step on the host, or else before the
+   next one on the host. */
 static int stretch_end(const Running *r, int from) {
     int to = from + 1;
     while (!on_host(r, from) && to < r->plan->nstep && !on_host(r, to)) to++;

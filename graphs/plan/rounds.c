@@ -1,16 +1,18 @@
-/* rounds.c -- the protocol of timing. A sample is as many calls as fill SAMPLE seconds, at least
-   one. Rounds of one warm-up and up to three samples are repeated until the minima of the even and
-   of the odd ones agree: within 1 % after 5 rounds, within 3 % after 10, at most 20. What will not
-   be taken is left earlier: noise only adds, and the more rounds the less of it. */
+/* rounds.c -- implements the protocol of timing. A sample is as many calls as take SAMPLE seconds,
+   at least one. A round consists of one warm-up call and up to three samples. Rounds are repeated
+   until the minima of the even and of the odd rounds agree (within 1 % after 5 rounds, or 3 % after
+   10); there are at most 20, and fewer if a round takes long. Candidates that will not be chosen
+   are dropped earlier, which is safe: noise only adds time, and the more rounds there are, the less
+   of it remains in the minimum. */
 #include "graphs/plan/rounds.h"
 #include "ops/base/random.h"
 #include <math.h>
 
-#define SAMPLE 100e-6
-#define VISIT 10e-3
-#define LONG_CALL 20e-3
-#define FAR 4.0    /* times what is to be beaten: one call says enough */
-#define BEHIND 1.1 /* a plan so far behind the fastest will not be taken */
+#define SAMPLE 100e-6   /* seconds */
+#define VISIT 10e-3     /* seconds that the samples of a long call may take in a round */
+#define LONG_CALL 20e-3 /* seconds: a longer call is not warmed up */
+#define FAR 4.0         /* times `beat`: after a call this slow, a second one is not needed */
+#define BEHIND 1.1      /* times the fastest: a slower plan will not be chosen */
 enum { SOON = 5, ROUNDS = 10, SAMPLES = 3, CALLS_MOST = 100000 };
 
 double clock_now(clockid_t clock) {
@@ -44,7 +46,7 @@ static bool time_calls(Timed *t, int calls, double *seconds) {
     return true;
 }
 
-/* Samples of a round: three, or what fits into VISIT, at least one. */
+/* The number of samples in a round: three, or as many as fit in VISIT, at least one. */
 static int samples_of(const Timed *t) {
     double fit = t->calls > 1 ? (double)SAMPLES : VISIT / t->best[0];
     return fit >= (double)SAMPLES ? SAMPLES : fit >= 2 ? (int)fit : 1;
@@ -63,15 +65,15 @@ static bool time_round(Timed *t, int round) {
     return true;
 }
 
-/* Times what is to be beaten: slower than this after so many rounds is left. */
+/* After this many rounds, whatever is slower than this multiple of `beat` is dropped. */
 static double hopeless(int rounds) {
     return !rounds ? 2 : rounds < 3 ? 1.5 : rounds < SOON ? 1.1 : 1;
 }
 
 double timed_least(const Timed *t) { return fmin(t->best[0], t->best[1]); }
 
-/* A first look: how many calls a sample takes. The first call is cold, and no second one is made
-   only where that is long and far behind. */
+/* Finds how many calls a sample takes. The first call is cold; there is a second one unless the
+   first was both long and far behind. */
 static bool settle(Timed *t, double beat) {
     double first, second;
     if (!time_calls(t, 1, &first)) return false;
@@ -85,7 +87,7 @@ static bool settle(Timed *t, double beat) {
     return true;
 }
 
-/* The minima of both halves agree within this part of them. */
+/* Whether the minima of the even and the odd rounds agree within this share of the minimum. */
 static bool steady(int n, const Timed *t, double part) {
     for (int k = 0; k < n; k++)
         if (!t[k].left && fabs(t[k].best[0] - t[k].best[1]) > part * timed_least(&t[k]))
@@ -98,7 +100,7 @@ static bool done(int n, const Timed *t, int round, int rounds) {
            (round >= SOON && steady(n, t, 0.01));
 }
 
-/* Fewer where a round takes long. */
+/* The number of rounds; fewer than ROUNDS if a round takes long. */
 static int rounds_for(int n, const Timed *t, double patience) {
     double sum = 0;
     for (int k = 0; k < n; k++)
@@ -107,8 +109,9 @@ static int rounds_for(int n, const Timed *t, double patience) {
     return fit >= (double)ROUNDS ? ROUNDS : fit > 2 ? (int)fit : 2;
 }
 
-/* What is to be beaten: `beat`, or among several what is BEHIND the fastest: of those that are
-   compared all take part in as many rounds, since a minimum falls with every round. */
+/* Drops whatever exceeds its limit by the factor `hopeless`. The limit is `beat` or, among several,
+   BEHIND times the fastest if that is less. All that remain to be compared have taken part in the
+   same number of rounds, since a minimum falls with every round. */
 static void leave(int n, Timed *t, int round, double beat) {
     for (int k = 0; k < n && n > 1; k++) beat = fmin(beat, BEHIND * timed_least(&t[k]));
     for (int k = n > 1; k < n; k++) t[k].left |= timed_least(&t[k]) > hopeless(round) * beat;

@@ -1,7 +1,8 @@
-/* stage.c -- one value at a time: the part of the graph that computes it is planned and run, with
-   inputs and values already known as its inputs. Whatever is made lives as long as the World. What
-   determines sizes is mostly a few numbers made of others: these are computed by the CPU's back end
-   whatever the device is, which would first compile a kernel for each and wait for each. */
+/* stage.c -- computes one value at a time: the part of the graph that computes it is planned and
+   run, with the model's inputs and the values already known as inputs. What is made lives as long
+   as the World. Sizes are mostly determined by a few numbers made of others. These are computed by
+   the CPU's back end even if the device is another one, since that would first compile a kernel for
+   each and wait for each. */
 #include "graphs/plan/stage.h"
 #include "graphs/oracle.h"
 #include "ops/core/element.h"
@@ -49,8 +50,8 @@ static const void *input_bytes(Stage *s, const Model *m, int k) {
     return s->input(s->user, k, model_input_name(m, k), t, usual);
 }
 
-/* What is known of the values that v is made of, as inputs of a graph; false: an input of the model
-   that nothing gives. */
+/* Collects the known values that the graph's output depends on as the inputs of *g. Returns false
+   if it depends on an input of the model that nothing gives. */
 static bool inputs_of(Stage *s, const Model *m, Graph *g, const void ***bytes) {
     Arena *a = s->w->scratch;
     const Graph *model = model_graph(m);
@@ -78,14 +79,15 @@ static bool inputs_of(Stage *s, const Model *m, Graph *g, const void ***bytes) {
     return true;
 }
 
-/* A CPU computes it before a device has compiled a kernel. */
+/* Whether a CPU computes the plan sooner than a device compiles a kernel. */
 static bool is_small(const Plan *p) {
     const double most = 1 << 20;
     double work = 0;
     for (int k = 0; k < p->nstep; k++) work += p->step[k].flops + p->step[k].bytes;
     return work <= most;
 }
-/* cpu: opened if it is needed. */
+/* Makes a runner on the device or, for a small plan, on the CPU; the CPU's device is then opened as
+   `cpu`. */
 static Runner *stage_runner(const Stage *s, const Plan *p, OpenDevice *cpu, Error *e) {
     if (s->backend == backend_open("cpu", NULL) || !is_small(p))
         return runner_new(p, s->backend, s->device, e);

@@ -1,6 +1,7 @@
-/* step_kernel.c -- see the header. A step on the host has a buffer for each slot that it names, as
-   long as its views reach; what is known when it is made is copied into that once. Outputs are
-   copied in before the run, because a view may leave elements of its slot to others. */
+/* step_kernel.c -- makes and runs the kernels of steps. A step on the host has a buffer for each
+   slot that it names, as long as its views reach. What is known when the step is made is copied
+   into the buffer once. Outputs are copied in before the run, too, because a view may not cover its
+   whole slot. */
 #include "graphs/plan/step_kernel.h"
 #include "graphs/plan/plan_inner.h"
 #include "ops/backend/view.h"
@@ -11,17 +12,17 @@
 #include <string.h>
 
 typedef struct HostSlot {
-    int32_t slot;    /* on the device */
-    size_t from, to; /* bytes that its views reach */
-    void *memory;    /* from byte 0 */
-    bool known, written;
+    int32_t slot;        /* the slot on the device */
+    size_t from, to;     /* the range of bytes that its views cover */
+    void *memory;        /* the buffer, which starts with byte 0 of the slot */
+    bool known, written; /* its contents never change; the step writes to it */
 } HostSlot;
 struct HostStep {
     const Backend *cpu;
     Device *device;
     Kernel *kernel;
     void *workspace, **slot;
-    View *view; /* of the step, their slots numbered as they are here */
+    View *view; /* the step's views, with slots numbered as in `at` */
     int nview, nslot;
     HostSlot *at;
 };
@@ -49,7 +50,7 @@ static HostStep *host_new(int nview) {
     return host_free(h), NULL;
 }
 
-/* View j gets the host's slot for the device's slot that it lies in. */
+/* Gives a view the host's slot that stands for the device's slot in which it lies. */
 static void number_slot(HostStep *h, View *v, bool written) {
     int64_t low, high;
     int k = 0;
@@ -130,7 +131,8 @@ void step_kernel_free(StepKernel *k) {
     *k = (StepKernel){0};
 }
 
-/* Those that the kernel reads or leaves in part come, those that it writes go. */
+/* Copies slots between device and host: before the run, all that are not known; after it (`back`),
+   all that the step writes. */
 static bool copy_slots(const StepKernel *k, void *const slot[], bool back) {
     for (int j = 0; j < k->host->nslot; j++) {
         const HostSlot *s = &k->host->at[j];

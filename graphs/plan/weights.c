@@ -1,6 +1,7 @@
-/* weights.c -- a row times a matrix reads each weight once and computes next to nothing: it is
-   timed with a matrix that stays in the cache and with one that has about as many bytes as the
-   model's weights. What sysconf says of the last cache decides nothing: others share it. */
+/* weights.c -- measures how much longer reading weights takes if they are not in the cache. A row
+   times a matrix reads each weight once and computes next to nothing. It is timed with a matrix
+   that stays in the cache and with matrices that have about as many bytes as the model's weights.
+   The size of the last cache by sysconf decides nothing, because others share that cache. */
 #include "graphs/plan/weights.h"
 #include "graphs/plan/profile.h"
 #include "ops/backend/view.h"
@@ -8,10 +9,11 @@
 #include <math.h>
 #include <stdio.h>
 
-#define BUSY 16.0 /* operations for each byte of weights: from there on reading them is hidden */
-#define SMALL (256 * 1024.0) /* bytes of weights */
+#define BUSY 16.0            /* operations per byte of weights; with more, reading them is hidden */
+#define SMALL (256 * 1024.0) /* bytes of weights: a step with fewer is not copied */
 enum { N = 512, MATRIX = N * N * 4 /* bytes */ };
-/* Weights of up to `upto` bytes are like so many matrices; the first ones stay in the cache. */
+/* Weights of up to `upto` bytes are represented by this many matrices; 0: they stay in the
+   cache. */
 static const struct {
     double upto;
     int64_t matrices;
@@ -25,7 +27,7 @@ static View matrices(int slot, int64_t count, int64_t rows) {
                   .stride = {rows * N, N, 1}};
 }
 
-/* Seconds a byte, by the fastest algorithm; < 0: it cannot be measured. */
+/* The seconds per byte of weights, by the fastest algorithm; < 0 if they cannot be measured. */
 static double seconds_a_byte(const Backend *b, Device *d, int64_t count) {
     static const bool known[] = {false, false, true};
     const View v[] = {matrices(0, count, 1), matrices(1, count, 1), matrices(2, count, N)};

@@ -18,8 +18,8 @@ static void add_moves(Sampled *s, void *const undisturbed[], bool wide) {
     }
 }
 
-/* Used if the graph cannot be run with other roundings, because sizes or an index depend on
-   them. */
+/* Lets every element move without limit, because the graph cannot be run with other roundings:
+   sizes or an index depend on them. */
 static void all_move(Sampled *s) {
     for (int k = 0; k < s->a->nout; k++)
         for (int64_t i = 0; i < s->count[k]; i++) s->moved[k][i] = INFINITY;

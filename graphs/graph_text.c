@@ -32,12 +32,12 @@ typedef struct Order {
     /* Indexed by value - least: the number under which the value is printed. */
     uint32_t *number;
     uint32_t least;
-    uint32_t next;
+    uint32_t next; /* the last number given to a value */
 } Order;
 
 typedef struct Frame {
     NodeId node;
-    int next;
+    int next; /* the input to be visited next */
 } Frame;
 
 /* A depth-first walk with an explicit stack, because models are deep. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 typedef struct Buffer {
-    View view; /* dense, of slot 0 */
+    View view; /* dense, in slot 0 */
     void *data;
 } Buffer;
 typedef struct Oracle {
@@ -19,9 +19,8 @@ typedef struct Oracle {
     bool wide;
     const OracleNoise *noise; /* NULL: none */
     NodeList live;            /* live nodes, and those whose results are inputs of the graph */
-    int *first; /* by live node: index of the buffer of its first result; those of the others follow
-                 */
-    Buffer *buffer; /* one per result: a World may hold many more values */
+    int *first;     /* by live node: index of its first result's buffer; other results follow */
+    Buffer *buffer; /* one for each result of a live node; a World may hold many more values */
     Error *error;
 } Oracle;
 

@@ -179,7 +179,7 @@ static void sort_nodes(NodeId *v, int n) {
 
 typedef struct Frame {
     NodeId node;
-    int next;
+    int next; /* the input to be visited next */
 } Frame;
 
 /* Collects the region's inputs in the order in which a post-order walk over its nodes from output v

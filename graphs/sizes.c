@@ -13,7 +13,7 @@ typedef struct Bind {
     World *w;
     const Graph *g;
     const char *const *name;
-    uint32_t n;
+    uint32_t n; /* number of symbols, and the value of each */
     int64_t *value;
     Error *error;
 } Bind;

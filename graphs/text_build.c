@@ -35,8 +35,8 @@ typedef struct Build {
     const Bindings *bound;
     Names *names;
     int nsymbol;
-    Symbol *symbol;
-    Poly *poly;
+    Symbol *symbol; /* the integer variables */
+    Poly *poly;     /* their values */
 } Build;
 
 static void bind_symbols(Build *b) {

@@ -137,7 +137,7 @@ static int letters_between(const char *a, const char *b, int most) {
     if (!*a && !*b) return 0;
     if (most == 0) return 1;
     int least = most;
-    for (int k = 0; k < 3; k++) { /* changed, taken out, put in */
+    for (int k = 0; k < 3; k++) { /* change, delete, insert */
         const bool from_a = k != 2, from_b = k != 1;
         if ((from_a && !*a) || (from_b && !*b)) continue;
         const int rest = letters_between(a + from_a, b + from_b, most - 1);

@@ -1,4 +1,4 @@
-/* world.h -- a World for graphs. */
+/* world.h -- creates Worlds that hold graphs. */
 #ifndef ISOMER_GRAPHS_WORLD_H
 #define ISOMER_GRAPHS_WORLD_H
 #include "graphs/graph.h"

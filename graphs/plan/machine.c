@@ -94,8 +94,8 @@ static void name_levels(Machine *m) {
     }
     m->level[m->n - 1].size = INFINITY;
 }
-/* The bytes to use for level k: half of a cache, but for the last cache, which others share, at
-   most eight times the size of the one before; for memory, three times the last cache, within
+/* The bytes to use for level k: half of a cache, but for the last cache, which others share, no
+   more than eight times the size of the one before; for memory, three times the last cache, within
    bounds. */
 static double filling(const Machine *m, int k) {
     if (k + 1 == m->n) return fmin(fmax(3 * m->level[k - 1].size, 96 << 20), 384 << 20);

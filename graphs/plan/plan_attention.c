@@ -23,7 +23,7 @@ typedef struct AttentionMatch {
     int scores, softmax, values, scale[2], copy; /* numbers of steps; -1: none */
     Affine affine;
     Unseen unseen;
-    View view[SDPA_VIEWS];
+    View view[SDPA_VIEWS]; /* the views of the new step */
 } AttentionMatch;
 
 static const Step *step_at(const AttentionMatch *m, int k) { return &m->b->plan->step[k].step; }

@@ -159,7 +159,9 @@ typedef struct Program {
     int nview, ncode;
     View view[VIEWS_MAX];
     Scalar code[CODE_MAX];
-    bool full, views; /* views: known numbers stay views, instead of becoming constants */
+    /* full: the program has no room for an instruction or a view; views: known numbers stay views,
+       instead of becoming constants. */
+    bool full, views;
 } Program;
 
 static int program_view(Program *p, const View *v, int fixed) {

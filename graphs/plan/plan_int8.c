@@ -208,10 +208,10 @@ static bool rounds_first(const Step *s) { return s->ncode > 1 && s->code[1].op =
 /* A step as it would be in integers. Its views of tensors that are yet to be made name slots of the
    old step. */
 typedef struct Candidate {
-    Dequantized x, w;
+    Dequantized x, w; /* how the two operands were dequantized */
     View scale;
     int from; /* the axis of w's dequantization along which its scale varies; -1: none */
-    double x_scale, x_zero;
+    double x_scale, x_zero; /* the numbers of x */
     Step step;
 } Candidate;
 static bool candidate_new(const Int8 *f, const Step *s, Candidate *c) {

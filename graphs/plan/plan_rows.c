@@ -16,10 +16,12 @@
 enum { MEMBERS = 32, CODE_MOST = 150, VIEWS_MOST = 32 };
 typedef struct RowChain {
     const Plan *plan;
+    /* row_rank: how many of the last axes of y form a row; reductions: how many members reduce
+       rows. */
     int root, row_rank, nmember, reductions;
-    int member[MEMBERS], number[MEMBERS]; /* number: the instruction that computes the member's
-                                             result; -1: none yet */
-    View y;                               /* the result of the root */
+    /* Steps; the instruction that computes the result of each, or -1 if there is none yet. */
+    int member[MEMBERS], number[MEMBERS];
+    View y; /* the result of the root */
     int nview, ncode;
     View view[VIEWS_MOST];
     Scalar code[CODE_MOST];

@@ -11,7 +11,7 @@ typedef struct Running {
     const Backend *backend;
     Device *device;
     const StepKernel *kernel; /* by step; steps that run once are skipped */
-    void *const *slot;
+    void *const *slot;        /* by slot: its memory */
     void *workspace;
 } Running;
 typedef struct Stretch {

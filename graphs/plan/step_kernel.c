@@ -24,7 +24,7 @@ struct HostStep {
     void *workspace, **slot;
     View *view; /* the step's views, with slots numbered as in `at` */
     int nview, nslot;
-    HostSlot *at;
+    HostSlot *at; /* the slots on the host */
 };
 
 static void host_free(HostStep *h) {

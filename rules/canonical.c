@@ -1,10 +1,14 @@
-/* canonical.c -- what identifies a rule, and what binds a verdict to it. The canonical form numbers
-   values and symbols in the order in which a walk from the outputs meets them, at the greatest
-   lengths of its blocks, so that renaming and the order of lines do not count. A condition on each
-   axis of a block says less at shorter lengths: these are walked, too. The digest of a verdict
-   covers identifier, class, conditions, the operators' definitions and, of a rule with blocks or
-   conditions of a proof, what it says at each length: [h.., n] and [a, n] are the same while h has
-   one axis, and the text of a condition does not say of which axes its names are the sizes. */
+/* canonical.c -- what identifies a rule, and what binds a verdict to it.
+
+   The canonical form numbers values and symbols in the order in which a walk from the outputs meets
+   them, at the greatest lengths of the blocks. Names and the order of lines therefore do not
+   matter. A condition on each axis of a block says less at shorter lengths, so with such conditions
+   these lengths are walked, too.
+
+   The digest of a verdict covers the identifier, the class, the conditions and the operators'
+   definitions. For a rule with blocks, or with conditions found by the proof, it also covers what
+   the rule says at each length: [h.., n] and [a, n] are the same while h has one axis, and the text
+   of a condition does not say which axes its names are the sizes of. */
 #include "rules/rule.h"
 #include "graphs/world.h"
 #include "ops/operator/digest.h"
@@ -15,14 +19,14 @@ typedef struct Walk {
     Arena *arena;
     Text out;
     int nvalue, nsymbol;
-    int *number;  /* by value */
-    Symbol *from; /* by symbol: its name in the rule; the canonical one */
+    int *number;  /* for each value; 0: not met yet */
+    Symbol *from; /* for each symbol: its name in the rule, and its canonical name */
     Poly *to;
     int from_room, to_room;
 } Walk;
 
 static void number_symbols(Walk *k, Poly p);
-/* Quotients, minima, .. are made of others, which come first. */
+/* Numbers a symbol. Those inside a quotient, minimum, .. come first. */
 static void number_symbol(Walk *k, Symbol s) {
     const SymbolDef d = symbol_def(k->w, s);
     int n = 0;
@@ -50,7 +54,7 @@ static void print_type(Walk *k, const Type *type) {
     type_print(k->w, &t, &k->out);
 }
 
-/* By content: the number of a blob depends on what else the World holds. */
+/* Prints a blob by its content, because its number depends on what else the World holds. */
 static void print_blob(Walk *k, Blob blob) {
     char hex[33];
     size_t n = 0;
@@ -105,7 +109,7 @@ static void walk_instance(World *w, Arena *a, const Instance *i, Text *out) {
     k.number = ARENA_NEW(a, int, node_count(w) + 1);
     walk_graph(&k, &i->from);
     walk_graph(&k, &i->to);
-    /* What neither side reads has sizes, which are not negative. */
+    /* Inputs that neither side reads still have sizes, which are not negative. */
     for (int j = 0; j < i->ninput; j++) number_value(&k, i->input[j]);
     for (int j = 0; j < i->nwhere; j++) {
         text_add(&k.out, i->where[j].eq ? "0 == " : "0 <= ");
@@ -136,7 +140,7 @@ static bool canonical_text(World *w, Arena *a, const Rule *rule, Text *out) {
 }
 
 void rule_identify(Arena *a, Rule *rule) {
-    Rule bare = *rule; /* an identifier does not depend on the verdict */
+    Rule bare = *rule; /* the identifier does not depend on the verdict */
     bare.name = bare.comment = bare.condition = "";
     bare.verdict = VERDICT_NONE;
     Text t = text_new(a);
@@ -159,10 +163,10 @@ static void mark_ops(World *w, Arena *a, const Graph *g, bool *used) {
     for (int k = 0; k < live.n; k++) used[node_get(w, live.v[k]).op_index] = true;
 }
 
-/* Of the rule at every length that its verdict covers: marks the operators, and appends what it
-   says under the verdict's conditions to `said` (NULL: that is not wanted). These are in the rule's
-   names, of which the identifier knows nothing. False: it is stated for a length at which it has no
-   types. */
+/* Walks the rule at every length that its verdict covers. Marks the operators in `used`, and
+   appends what the rule says under the verdict's conditions to `said` (NULL: not wanted). The
+   conditions use the rule's own names, which the identifier does not cover. Returns false if a
+   stated length does not type. */
 static bool walk_lengths(World *w, Arena *a, const Rule *rule, bool *used, Text *said, Error *e) {
     int length[RULE_BLOCKS];
     rule_lengths_first(rule, length);
@@ -181,9 +185,10 @@ static bool walk_lengths(World *w, Arena *a, const Rule *rule, bool *used, Text 
     return true;
 }
 
-/* Over the definitions of all operators in the rule, at every length that it covers, in the order
-   of their names; and over its lengths and conditions, for which it is read in a World of its own:
-   the order in which symbols were met numbers them. */
+/* The digest of the definitions of all operators in the rule, at every length that it covers, in a
+   fixed order; for a rule with blocks or conditions, also of what it says at these lengths. For the
+   latter the rule is read in a World of its own, since symbols are numbered in the order in which a
+   World meets them. */
 static bool defs_digest(World *w, Arena *a, const Rule *rule, char out[33], Error *e) {
     bool *used = ARENA_NEW(a, bool, op_count());
     const bool apart = rule->nblock || *rule->condition;

@@ -1,8 +1,10 @@
-/* element_type.c -- an instance whose floats are of another element type. What a rule says of F it
-   says of real numbers: the proof reads definitions, and these do not depend on the width of a
-   float. Here that is checked for each node instead of being believed; a rule for which it does not
-   hold has no such instance. Left out are also rules that mix element types of floats, or make
-   floats of integers: which integers a float holds depends on its width. */
+/* element_type.c -- makes an instance whose floats have another element type.
+
+   What a rule says of F, it says of real numbers: the proof reads definitions, and these do not
+   depend on the width of a float. Here this is checked for each node rather than assumed; a rule
+   for which it does not hold has no such instance. Rules that mix element types of floats, or make
+   floats of integers, have none either, since the integers that a float can hold depend on its
+   width. */
 #include "graphs/rewrite.h"
 #include "ops/core/element.h"
 #include "rules/rule.h"
@@ -24,7 +26,7 @@ static bool is_integer(const World *w, Value v) {
     return class == 'I' || class == 'U';
 }
 
-/* Whether the expression takes elements of integer inputs for numbers, not only for places. */
+/* Whether the expression uses elements of integer inputs as numbers, not only as indices. */
 static bool counts_integers(const World *w, const Node *n, Ex e) {
     ExNode x;
     if (!e) return false;
@@ -36,6 +38,7 @@ static bool counts_integers(const World *w, const Node *n, Ex e) {
     return any;
 }
 
+/* Fails for a node with floats of two types, or one that makes floats of integers. */
 static bool floats_alone(const Retyping *x, const Node *n) {
     bool numbers = false, integers = false;
     for (int k = 0; k < n->nin + n->nout; k++) {
@@ -51,7 +54,7 @@ static bool floats_alone(const Retyping *x, const Node *n) {
     return !numbers || error_set(x->error, E_INVALID, n->op->name, "makes floats of integers");
 }
 
-/* Apart from the names of bound variables. */
+/* Whether two expressions are equal except for the names of bound variables. */
 static bool same_expression(const Retyping *x, Ex a, Ex b) {
     if (a == b || !a || !b) return a == b;
     const ArenaMark mark = arena_mark(x->w->scratch);
@@ -62,7 +65,7 @@ static bool same_expression(const Retyping *x, Ex a, Ex b) {
     return same;
 }
 
-/* The same expressions of the same needs. */
+/* Whether both nodes have the same definitions and needs. */
 static bool defined_alike(const Retyping *x, const Node *a, const Node *b) {
     const SigInfo *s = sig_info(x->w, a->sig), *t = sig_info(x->w, b->sig);
     bool same = s->nneed == t->nneed && a->nout == b->nout;
@@ -74,7 +77,7 @@ static bool defined_alike(const Retyping *x, const Node *a, const Node *b) {
                              dtype_name(x->to));
 }
 
-/* The graph for the other type, if every node of it means the same as before. */
+/* Makes the graph for the other type. Fails unless every node has the same meaning as before. */
 static bool retype_side(const Retyping *x, const Graph *g, Graph *out) {
     World *w = x->w;
     ValueMap map;
@@ -96,7 +99,7 @@ static bool retype_side(const Retyping *x, const Graph *g, Graph *out) {
     return true;
 }
 
-/* Whether a number that fills a tensor is one of F, but not of the other type. */
+/* Whether the other type rounds a number that fills a tensor differently than F does. */
 static bool rounds_numbers(const Retyping *x, const Graph *g) {
     const NodeList live = graph_live(x->w, x->arena, g);
     bool rounds = false;

@@ -1,7 +1,9 @@
-/* instance.c -- a rule with the lengths of its axis blocks fixed. Blocks are expanded in the text:
-   an entry of a list or a condition that names `h..` is repeated for each axis of h, with h_1, h_2,
-   .. in its place, and every other `NAME..` next to it runs along. The rest is the text form of
-   graphs, read by its own parser over the shared placeholders. */
+/* instance.c -- makes instances: rules with the lengths of their axis blocks fixed.
+
+   Blocks are expanded in the text. An entry of a list, or a condition, that contains `h..` is
+   repeated for each axis of h, with h_1, h_2, .. in its place; every other `NAME..` in the same
+   entry advances with it. The expanded text is the text form of graphs, which its own parser reads
+   over the shared placeholders. */
 #include "graphs/rewrite.h"
 #include "rules/rule.h"
 #include <ctype.h>
@@ -12,13 +14,13 @@ typedef struct Expansion {
     const Rule *rule;
     const int *length;
     Text out;
-    size_t find;       /* a byte of the result, to know where it comes from */
-    const char *found; /* the place in the text it comes from; NULL: it is not written yet */
+    size_t find;       /* offset in the result of a byte whose origin is wanted */
+    const char *found; /* the place in the text that it comes from; NULL: not written yet */
 } Expansion;
 
 static bool is_letter(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* Appends n bytes that stand at, or come of what stands at, `source`. */
+/* Appends n bytes that are a copy of those at `source`, or were made from the text there. */
 static void expansion_add(Expansion *x, const char *bytes, size_t n, const char *source) {
     if (!x->found && x->find < x->out.size + n)
         x->found = bytes == source ? source + (x->find - x->out.size) : source;
@@ -38,7 +40,7 @@ static const char *block_use(const char *p, const char *end, size_t *n) {
     return NULL;
 }
 
-/* How often an entry is repeated: -1: once, it names no block. */
+/* How often an entry is repeated; -1: it is written once, since it contains no block. */
 static int entry_length(const Expansion *x, const char *p, const char *end) {
     size_t n;
     int length = -1;
@@ -49,7 +51,7 @@ static int entry_length(const Expansion *x, const char *p, const char *end) {
     return length;
 }
 
-/* `h..=1` is 1 for each axis of h. */
+/* Copies an entry for one axis of its blocks. `h..=1` gives 1 for each axis of h. */
 static void entry_copy(Expansion *x, const char *p, const char *end, int axis) {
     size_t n;
     const char *use = block_use(p, end, &n);
@@ -73,7 +75,7 @@ static const char *entry_end(const char *p, const char *end) {
     return p;
 }
 
-/* Entries separated by commas, up to `end` or ]. */
+/* Expands entries separated by commas, up to `end` or ]. */
 static const char *entries_expand(Expansion *x, const char *p, const char *end) {
     for (bool first = true;; p++) {
         while (p < end && *p == ' ') p++;
@@ -105,7 +107,7 @@ static const char *expand_blocks(Arena *a, const Rule *rule, const int *length, 
     return x.out.data ? x.out.data : "";
 }
 
-/* Makes the place of an error in the expanded text of a part one in the file. */
+/* Converts the place of an error in the expanded text of a part to the place in the file. */
 static bool place_error(Arena *a, const Instance *i, const RulePart *part, bool conditions,
                         Error *e) {
     if (!e) return false;
@@ -280,7 +282,7 @@ static void add_nodes(Collection *c, const Graph *g) {
     }
 }
 
-/* A composite means its expansion, whose needs are its own. */
+/* Collects the needs of a graph. A composite has those of its expansion as well. */
 static bool add_graph(Collection *c, const Graph *g, int *nneed, const Lit **need, Error *e) {
     Graph expanded;
     c->nneed = c->need_room = 0;
@@ -293,7 +295,7 @@ static bool add_graph(Collection *c, const Graph *g, int *nneed, const Lit **nee
     return true;
 }
 
-/* A name in a polynomial that was not met yet; NULL: there is none. */
+/* A name in a polynomial that has not been collected; NULL if there is none. */
 static const char *foreign_name(const Collection *c, Poly p) {
     Monomial m;
     for (PolyScan s = poly_scan(c->w, p); poly_next(&s, &m);)
@@ -307,8 +309,8 @@ static const char *foreign_name(const Collection *c, Poly p) {
         }
     return NULL;
 }
-/* A name that neither side has must be in an equation, which gives it a value: without one the
-   condition says nothing of the rule. */
+/* Whether every name in the conditions has a value: a name that neither side has must occur in an
+   equation. Otherwise its condition would say nothing about the rule. */
 static bool conditions_known(Collection c, const Instance *i, Error *e) {
     const Rule *rule = i->rule;
     const int line = rule->where.text ? rule->where.line : rule->line;
@@ -354,7 +356,7 @@ bool rule_instance(World *w, Arena *a, const Rule *rule, const int length[], Ins
     *i = (Instance){.rule = rule, .floats = DT_FLOAT, .classes = rule->classes};
     memcpy(i->length, length, sizeof *length * (size_t)rule->ngroup);
     if (!graphs_parse(w, a, i, e)) return false;
-    /* The line of the verdict, where the second condition stands, is not kept. */
+    /* The line number of the verdict, which has the second condition, is not kept. */
     const RulePart verdict = {rule->condition, rule->line, NULL};
     if (!where_parse(w, a, i, rule->where, &where, e) || !where_parse(w, a, i, verdict, &where, e))
         return false;
@@ -362,8 +364,8 @@ bool rule_instance(World *w, Arena *a, const Rule *rule, const int length[], Ins
     return collect_symbols(w, a, i, e);
 }
 
-/* Symbols of the instance get a name that no text can have, so that a model's "n" is never a
-   rule's. */
+/* Renames the symbols of the instance to names that no text can have, so that a model's "n" never
+   is a rule's "n". */
 bool rule_instance_apart(World *w, Arena *a, const Rule *rule, const int length[], Instance *i,
                          Error *e) {
     if (!rule_instance(w, a, rule, length, i, e)) return false;
@@ -388,7 +390,7 @@ void rule_lengths_first(const Rule *rule, int length[]) {
     for (int g = 0; g < rule->ngroup; g++) length[g] = rule->group[g].least;
 }
 
-/* The verdict names the group in `all`. */
+/* Whether the verdict names the group in `all`. */
 static bool for_all(const Rule *rule, int group) {
     if (!rule->all) return false;
     for (int k = 0; k < rule->nblock; k++) {

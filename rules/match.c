@@ -1,7 +1,7 @@
-/* match.c -- matching by backtracking over goals (pattern value, graph value). A goal binds a rule
-   input, or compares operators and attributes and adds the goals of its inputs; commutative
-   operators are tried in both orders. In an e-graph a value represents its class, and every member
-   of the class is tried. */
+/* match.c -- finds matches by backtracking over goals, pairs of a pattern value and a graph value.
+   Meeting a goal means binding a rule input, or comparing operators and attributes and adding goals
+   for the inputs. Commutative operators are tried in both orders. In an e-graph a value represents
+   its class, and every member of the class is tried. */
 #include "rules/match_inner.h"
 #include "ops/core/element.h"
 #include <math.h>
@@ -39,7 +39,7 @@ Matcher *matcher_new_classes(World *w, Arena *a, const MatchClasses *c, Facts *f
     return m;
 }
 
-/* The representative of a value's class, and the next member; in a graph every value is a class of
+/* The representative of a value's class, and the next member. In a graph, every value is a class of
    its own. */
 static Value value_class(const Matcher *m, Value v) {
     return m->classes.root ? m->classes.root[v] : v;
@@ -64,9 +64,10 @@ static bool match_type(MatchState *s, const Type *pattern, const Type *value) {
     return true;
 }
 
-/* A number of a node with results of this type. That of fill is an element of it; any other is an
-   attribute, which is held as a float whatever is computed with. Doubles show what it was rounded
-   to: there it is that number, not the decimal that stands for it. */
+/* Matches a number in the attributes of a node with results of this type. The value of a fill is an
+   element of that type. Any other number is an attribute, which is held as a float whatever type is
+   computed with; in double precision it therefore is the rounded number, not the decimal that it
+   was read as. */
 static bool match_real(MatchState *s, const Op *op, DType type, Ex pattern, Ex value) {
     double x;
     if (op == &op_fill || dtype_class(type) != 'F') return match_bind_real(s, pattern, value, type);
@@ -93,9 +94,10 @@ static bool match_attrs(MatchState *s, const Node *pattern, const Node *value) {
     return true;
 }
 
-/* The number that all elements of a constant are: floats, integers or truth values. */
+/* Sets *out to the number that all elements of a constant equal: floats, integers or truth values.
+   Returns false if they differ or are no such number. */
 static bool fill_number(const Type *t, const void *bytes, int64_t count, double *out) {
-    const int64_t EXACT = INT64_C(1) << 53; /* as a double */
+    const int64_t EXACT = INT64_C(1) << 53; /* integers up to this are exact as doubles */
     const char class = dtype_class(t->dtype);
     const bool whole = class == 'B' || ((class == 'I' || class == 'U') &&
                                         dtype_bits(t->dtype) >= 8 && t->dtype != DT_UINT64);
@@ -109,7 +111,7 @@ static bool fill_number(const Type *t, const void *bytes, int64_t count, double 
     *out = element_real(t->dtype, bytes, 0);
     return isfinite(*out);
 }
-/* A constant of the graph, all elements equal, where the rule has `fill`. */
+/* Matches a constant of the graph whose elements are all equal where the rule has `fill`. */
 static bool match_fill(MatchState *s, const Node *fill, Value value) {
     Type t;
     const void *bytes;
@@ -209,13 +211,13 @@ static void report_match(MatchState *s) {
 static void try_root(MatchState *s, Value pattern, Value value) {
     MatchMark before = match_save(s);
     if (!s->m->classes.root && add_goal(s, pattern, value)) solve_goals(s);
-    /* The other members are nodes of the index themselves. */
+    /* The other members of the class are in the index as nodes of their own. */
     if (s->m->classes.root) match_member(s, pattern, value);
     match_restore(s, before);
 }
 
-/* The nodes among which the rule's node p is searched for: all of its operator, or the users of an
-   input that is bound, if these are fewer. */
+/* The nodes to try for the rule's node p: all of its operator or, if these are fewer, the users of
+   an input that is bound. */
 static const NodeId *root_candidates(const MatchState *s, const Node *p, int *n) {
     const Matcher *m = s->m;
     const NodeId *list = m->nodes + m->first[p->op_index];
@@ -229,7 +231,7 @@ static const NodeId *root_candidates(const MatchState *s, const Node *p, int *n)
     return list;
 }
 
-/* All goals are met: on to the first root that is not bound yet, or, if all are, a match. */
+/* All goals are met: continues with the first root that is not bound yet, or reports a match. */
 static void next_root(MatchState *s) {
     World *w = s->m->w;
     const Graph *from = &s->i->from;
@@ -251,7 +253,7 @@ static void next_root(MatchState *s) {
     s->root = before;
 }
 
-/* Takes one goal, tries every way to meet it together with all that are left, and puts it back. */
+/* Takes one goal, tries every way to meet it together with the remaining ones, and puts it back. */
 static void solve_goals(MatchState *s) {
     if (s->stop) return;
     if (!s->ngoal) {
@@ -289,7 +291,7 @@ void matcher_run(Matcher *m, const Instance *i, MatchFound found, void *user) {
     matcher_run_at(m, i, NULL, found, user);
 }
 
-/* A constant matches `fill`, too. */
+/* `fill` is not needed, since a constant matches it, too. */
 OpList instance_needs(World *w, Arena *a, const Instance *i) {
     const NodeList live = graph_live(w, a, &i->from);
     int *v = ARENA_NEW(a, int, live.n), n = 0;

@@ -1,20 +1,22 @@
-/* match_apply.c -- the right side of a rule at a match: its nodes are made over the graph's values,
-   with the bound sizes in their attributes. What the proof assumed must hold here: the left side's
-   needs (what shape() requires of sizes), stated over the rule's symbols, and every condition must
-   be entailed by what is known about the model's sizes. The graph's own nodes may need less, since
-   a shape function may be more lenient where a size is a number (a 1 is broadcast, a negative step
-   is allowed). Every need of the new nodes and the equality of the results' types must be entailed,
-   too; otherwise nothing is replaced. */
+/* match_apply.c -- builds the right side of a rule at a match: its nodes over the graph's values,
+   with the bound sizes in their attributes.
+
+   What the proof assumed must hold here. The facts about the model's sizes must entail every
+   condition and every need of the left side (what shape() requires of sizes), as stated over the
+   rule's symbols. The graph's own nodes may need less, since a shape function may be more lenient
+   where a size is a number (a size of 1 is broadcast, a negative step is allowed). Every need of
+   the new nodes, and the equality of the results' types, must be entailed as well; otherwise
+   nothing is replaced. */
 #include "rules/match_apply.h"
 #include <string.h>
 
-typedef struct RuleUse { /* a right side while it is made */
+typedef struct RuleUse { /* a right side under construction */
     World *w;
     Arena *arena;
     Facts *facts;
     const Match *match;
     Error *error;
-    Value least, *to; /* by value of the right side - least: the value of the graph made for it */
+    Value least, *to; /* to[v - least]: the graph's value for value v of the right side */
 } RuleUse;
 
 static bool match_refused(RuleUse *a, const char *what, const char *detail) {
@@ -26,7 +28,7 @@ static Poly poly_at(const RuleUse *a, Poly p) {
     return poly_subst(a->w, p, i->nsymbol, i->symbol, a->match->symbol);
 }
 
-/* Replaces real variables; what becomes a number is computed in double. */
+/* Replaces real variables. Where the result is a number, it is computed in double precision. */
 static Ex real_at(const RuleUse *a, Ex x) {
     const Instance *i = a->match->instance;
     ExNode n;
@@ -70,14 +72,14 @@ static bool entailed(RuleUse *a, Lit lit, const char *what) {
     return match_refused(a, what, t.data);
 }
 
-/* Literals over the rule's symbols, which are replaced by what they are bound to. */
+/* Whether literals over the rule's symbols are entailed for what the symbols are bound to. */
 static bool all_entailed(RuleUse *a, int n, const Lit *lit, const char *what) {
     for (int k = 0; k < n; k++)
         if (!entailed(a, (Lit){poly_at(a, lit[k].p), lit[k].eq}, what)) return false;
     return true;
 }
 
-/* One node of the right side, over the values made for its inputs. */
+/* Makes one node of the right side, over the values made for its inputs. */
 static bool make_node(RuleUse *a, NodeId id) {
     Node node = node_get(a->w, id);
     if (input_name(a->w, node.out)) return true;
@@ -107,7 +109,7 @@ static bool type_entailed(RuleUse *a, Value old, Value new) {
     return true;
 }
 
-/* Extends [a->least, end) to include n values from v on. */
+/* Extends the range from a->least to *end (exclusive) to include n values from v on. */
 static void widen_range(RuleUse *a, Value *end, Value v, Value n) {
     if (v < a->least) a->least = v;
     if (v + n > *end) *end = v + n;
@@ -151,7 +153,8 @@ static bool make_right_side(RuleUse *a, Value to[]) {
     return true;
 }
 
-/* A size that exceeds 64 bits here reads as 0, which satisfies conditions. */
+/* A size that exceeds 64 bits becomes 0, which could satisfy a condition, so nothing is applied
+   after an overflow. */
 bool match_apply(World *w, Arena *arena, Facts *facts, const Match *match, Value to[], Error *e) {
     RuleUse a = {w, arena, facts, match, e, UINT32_MAX, NULL};
     Overflow overflow = overflow_begin(w);

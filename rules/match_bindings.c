@@ -1,7 +1,7 @@
-/* match_bindings.c -- what the variables of a rule are bound to. Integer attributes and sizes give
-   equations between a pattern's polynomial and the graph's: a bare symbol is bound at once, other
-   equations wait until all but one of their symbols are bound. All bindings are on a trail, so that
-   backtracking pops them. */
+/* match_bindings.c -- binds the variables of a rule. Integer attributes and sizes give equations
+   between a polynomial of the pattern and one of the graph. A single symbol is bound at once; other
+   equations are kept until all but one of their symbols are bound. All bindings are on a trail,
+   from which backtracking removes them. */
 #include "rules/match_inner.h"
 #include "ops/core/element.h"
 #include <math.h>
@@ -36,9 +36,9 @@ bool match_equate(MatchState *s, Poly pattern, Poly value) {
     return true;
 }
 
-/* A number of the graph against one of the rule: equal, or the nearest float of the rule's. What is
-   read from a file as a float stands as its shortest decimal. -0 is taken for the rule's 0, as if
-   it were rounded: x - 0 is x for every x, but x - (-0) is not for -0. */
+/* Whether a number of the graph matches one of the rule: it is equal, or the nearest float to the
+   rule's (a float read from a file is represented by its shortest decimal). -0 matches the rule's 0
+   as if it were rounded: x - 0 is x for every x, but x - (-0) is not -0 for x = -0. */
 static bool same_number(MatchState *s, double rule, double graph, DType held) {
     if (rule == graph) {
         s->rounds += !signbit(rule) != !signbit(graph);
@@ -68,7 +68,7 @@ bool match_bind_real(MatchState *s, Ex pattern, Ex value, DType held) {
     return false;
 }
 
-/* ---- equations that wait */
+/* ---- equations that were kept */
 
 static Poly substituted(const MatchState *s, Poly p) {
     int n = 0;
@@ -86,8 +86,8 @@ static bool mentions_unbound(const MatchState *s, Poly p) {
     return false;
 }
 
-/* p = value, p having one unbound symbol x, linear: p = a*x + b, and a divides value - b. 1: bound,
-   0: cannot say yet, -1: impossible. */
+/* Solves p = value for the one unbound symbol x in p, if p = a*x + b is linear in it and a divides
+   value - b. Returns 1 if x was bound, 0 if nothing can be said yet, -1 if it is impossible. */
 static int solve_linear(MatchState *s, Poly p, Poly value) {
     World *w = s->m->w;
     int x = -1;
@@ -130,7 +130,8 @@ static bool solve_all(MatchState *s) {
     return true;
 }
 
-/* What exceeds 64 bits in it reads as 0: then nothing is matched. */
+/* A polynomial whose coefficients exceed 64 bits becomes 0, so nothing matches after an
+   overflow. */
 bool match_solve(MatchState *s) {
     Overflow overflow = overflow_begin(s->m->w);
     bool solved = solve_all(s);

@@ -1,4 +1,4 @@
-/* match_inner.h -- what the files of match share: the state of a search for matches. */
+/* match_inner.h -- what the files of matching share: the state of a search for matches. */
 #ifndef ISOMER_MATCH_INNER_H
 #define ISOMER_MATCH_INNER_H
 #include "rules/match.h"
@@ -9,18 +9,19 @@ struct Matcher {
     Facts *facts;
     NodeList live;
     Uses uses;
-    int *first, *count; /* by operator, into nodes */
+    int *first,
+        *count; /* for each operator: where its nodes start in `nodes`, and how many there are */
     NodeId *nodes;
     MatchClasses classes;
 };
 
-typedef struct Bound { /* a value of the rule and what it is in the graph */
+typedef struct Bound { /* a value of the rule and the value of the graph that it is bound to */
     Value pattern, value;
 } Bound;
-typedef struct Goal { /* the same, still to be matched */
+typedef struct Goal { /* the same, but still to be matched */
     Value pattern, value;
 } Goal;
-typedef struct SizeEquation { /* a size of the rule and what it is in the graph */
+typedef struct SizeEquation { /* a size of the rule and the size of the graph that it must equal */
     Poly pattern, value;
     bool solved;
 } SizeEquation;
@@ -29,28 +30,28 @@ typedef struct MatchState {
     const Instance *i;
     MatchFound found;
     void *user;
-    const Value *at; /* by root: the only value to try; NULL: all */
-    Arena *arena;    /* the lists below grow in it while matching goes on */
+    const Value *at; /* for each root, the only value to try; NULL: all */
+    Arena *arena;    /* the lists below grow in it during matching */
     int nbound, ngoal, nequation, bound_room, goal_room, equation_room;
-    int root; /* how many roots are matched, or being matched */
+    int root; /* roots that are matched or being matched */
     Bound *bound;
     Goal *goal;
     SizeEquation *equation;
-    Poly *symbol; /* what each symbol is bound to, where is_bound */
+    Poly *symbol; /* what each symbol is bound to, valid if is_bound */
     bool *is_bound;
     Ex *real;
     int ntrail;
-    int *trail; /* k >= 0: symbol k was bound; ~k: real k */
-    int rounds; /* floats that matched rationals (Match.rounds) */
+    int *trail; /* k >= 0: symbol k was bound; ~k: real variable k was */
+    int rounds; /* number of floats that only approximate what they matched (Match.rounds) */
     bool stop;
-    /* Room for what is asked or reported: the symbols that are bound and what to; the inputs and
-       the roots of a match. */
+    /* Buffers: the bound symbols and their values, for a substitution; the inputs and roots of a
+       match. */
     Symbol *from;
     Poly *to;
     Value *input, *output;
 } MatchState;
 
-/* How much is bound; restoring it takes back what was bound since. */
+/* A point to backtrack to: match_restore undoes all bindings made since. */
 typedef struct MatchMark {
     int nbound, ngoal, nequation, ntrail, rounds;
 } MatchMark;
@@ -69,11 +70,12 @@ static inline void match_restore(MatchState *s, MatchMark v) {
     s->rounds = v.rounds;
 }
 
-/* A size or an integer attribute of the rule equals this one of the graph: bound, compared, or an
-   equation for later. False: it cannot. */
+/* Requires that a size or integer attribute of the rule equals one of the graph: binds a symbol,
+   compares, or keeps an equation for later. Returns false if they cannot be equal. */
 bool match_equate(MatchState *, Poly pattern, Poly value);
-/* The same for numbers; held: the element type in which the graph has its number. */
+/* The same for numbers. held: the element type in which the graph holds its number. */
 bool match_bind_real(MatchState *, Ex pattern, Ex value, DType held);
-/* Solves the equations that wait. False: one is wrong, or something is still not bound. */
+/* Solves the equations that were kept. Returns false if one does not hold or something remains
+   unbound. */
 bool match_solve(MatchState *);
 #endif

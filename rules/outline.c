@@ -1,5 +1,6 @@
-/* outline.c -- see outline.h. An entry ends at a comma outside parentheses; the value of an
-   attribute at the end of its line, or before the next NAME= (a polynomial may have blanks). */
+/* outline.c -- splits a rule's text (outline.h). An entry of a list ends at a comma outside
+   parentheses. The value of an attribute ends at the end of its line or before the next NAME=,
+   since a polynomial may contain blanks. */
 #include "rules/outline.h"
 #include "graphs/graph_text.h"
 #include <ctype.h>
@@ -16,7 +17,7 @@ static const char *trimmed(Arena *a, const char *p, const char *end) {
     return arena_string(a, p, (size_t)(end - p));
 }
 
-/* Up to `]` or the end; where it stopped. */
+/* Splits entries up to `]` or the end, and returns where it stopped. */
 static const char *entries(Arena *a, const char *p, const char *end, OutlineList *out) {
     const char *start = p;
     for (int depth = 0; p < end && (depth || *p != ']'); p++) {
@@ -56,7 +57,7 @@ static bool inputs_read(Scan *s, Arena *a, Outline *o) {
 
 static bool is_letter(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* NAME= follows, but not ==. */
+/* Whether NAME= follows, but not NAME==. */
 static bool attr_follows(const char *p, const char *end) {
     const char *q = p;
     while (q < end && is_letter(*q)) q++;

@@ -1,6 +1,6 @@
-/* outline.h -- a rule's text taken apart into names, operators, attributes and the entries of its
-   lists, as they are written: axis blocks stay what they are, nothing is typed. For what hands
-   rules on as they stand; what they mean is an Instance (rule.h). Comments are dropped. */
+/* outline.h -- a rule's text split into names, operators, attributes and the entries of its lists,
+   as written: axis blocks are kept and nothing is typed. This is for programs that export rules as
+   text; an Instance has their meaning (rule.h). Comments are dropped. */
 #ifndef ISOMER_RULES_OUTLINE_H
 #define ISOMER_RULES_OUTLINE_H
 #include "rules/rule.h"
@@ -16,11 +16,11 @@ typedef struct OutlineInput {
 typedef struct OutlineAttr {
     const char *name;
     bool is_list;
-    OutlineList value; /* not a list: one entry */
+    OutlineList value; /* one entry if it is no list */
 } OutlineAttr;
 typedef struct OutlineNode {
     const char *op;
-    OutlineList out, in; /* names without %; "_": left out */
+    OutlineList out, in; /* names without %; "_" for one that is left out */
     int nattr, room;
     OutlineAttr *attr;
 } OutlineNode;
@@ -33,10 +33,11 @@ typedef struct Outline {
     int ninput, room;
     OutlineInput *input;
     OutlineSide from, to;
-    OutlineList where;     /* of the author */
-    OutlineList condition; /* of the verdict */
+    OutlineList where;     /* the author's conditions */
+    OutlineList condition; /* the conditions of the verdict */
     OutlineList all;       /* blocks for which it is proved at all ranks: "b", "h" */
 } Outline;
-/* In the arena. E_INVALID with the line: this is not a rule's text, or a constant stands in it. */
+/* Splits a rule into parts that live in the arena. Fails with E_INVALID and the line if the text is
+   not that of a rule, or contains a constant with contents. */
 bool outline_read(Arena *, const Rule *, Outline *, Error *);
 #endif

@@ -1,11 +1,12 @@
-/* rule.c -- reads files of rules (rule_text.c prints them). A rule is taken apart into its parts
-   line by line; the lines of a part are parsed when block lengths are known (instance.c). Parts
-   keep their own text, so that a rule prints as its author wrote it. */
+/* rule.c -- reads files of rules (rule_text.c prints them). A rule is split into its parts line by
+   line; the lines of a part are parsed only when block lengths are known (instance.c). Parts keep
+   their text, so a rule prints as its author wrote it. */
 #include "rules/rule.h"
 #include <string.h>
 
 typedef struct Line {
-    const char *start, *at, *end; /* from `at` on without newline, blanks trimmed on both sides */
+    const char *start, *at,
+        *end; /* `at` to `end`: the line without newline and without blanks on both sides */
     int number;
 } Line;
 typedef struct RuleReader {
@@ -54,7 +55,8 @@ static int find_block(const Rule *rule, const char *name) {
     return -1;
 }
 
-/* "1..3" or "2": scan_real would take "1." for a number, so digits are read one by one. */
+/* Parses a length of "1..3" or "2". The digits are read one by one, since scan_real would take "1."
+   for a number. */
 static bool length_parse(Scan *s, int *out) {
     scan_blank(s);
     int n = 0, digits = 0;
@@ -149,7 +151,8 @@ static void part_line(RuleReader *r, PartText *t, const char *at, size_t size, s
     ARENA_GROW(r->arena, t->indent, t->room, t->n + 1);
     t->indent[t->n++] = (int)indent;
 }
-/* Keeps the distance between lines, so that places stay true. */
+/* Appends a line to a part, and empty lines for lines of the file in between, so that line numbers
+   stay right. */
 static void part_add(RuleReader *r, PartText *t, RulePart *part) {
     const Line *l = &r->line;
     if (!t->text.arena) {

@@ -1,8 +1,9 @@
-/* rule_text.c -- whole rules as text: what rule.c reads; and places in it. */
+/* rule_text.c -- prints rules in the form that rule.c reads, and converts places in a rule's parts
+   to places in its file. */
 #include "rules/rule.h"
 #include <string.h>
 
-/* Empty lines between sections stay. */
+/* Prints the comments that precede a rule; empty lines between them are kept. */
 static void sections_print(const char *text, Text *t) {
     for (const char *p = text; *p; p += strcspn(p, "\n") + 1) {
         size_t n = strcspn(p, "\n");

@@ -33,9 +33,9 @@ void candidates_take(Candidates *c, const Finding *f) {
 /* ---- what follows from smaller rules */
 
 typedef struct Closure {
+    /* The unnamed code to get below; the named code to reach. */
     TermClasses *c;
-    const Code *limit,
-        *target; /* limit: the unnamed code to get below; target: the named code to reach */
+    const Code *limit, *target;
     int n;
     Code seen[SEEN_MAX];
     Term term[SEEN_MAX];

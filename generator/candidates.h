@@ -19,9 +19,9 @@ typedef struct Candidate {
 typedef struct Candidates {
     int n, room;
     Candidate *v;
+    /* Equations found, and of these the ones that follow from smaller rules. */
     Arena *arena;
-    uint64_t raw,
-        reduced; /* equations found, and of these the ones that follow from smaller rules */
+    uint64_t raw, reduced;
 } Candidates;
 
 Candidates *candidates_new(Arena *);

@@ -15,8 +15,7 @@ typedef struct Record {
     Code code;
 } Record;
 typedef struct EnumerateStats {
-    uint64_t tasks, prefixes, terms,
-        unknown; /* unknown: terms whose values are not known at the points */
+    uint64_t tasks, prefixes, terms, unknown; /* unknown: terms without known values */
 } EnumerateStats;
 typedef struct Enumerate {
     Values *v;

@@ -24,8 +24,7 @@ typedef struct GenerateLink {
 } GenerateLink;
 typedef struct GenerateOptions {
     const char *set;
-    int size, jobs, shard,
-        nshard; /* size: operators of the largest terms; all shards use one folder */
+    int size, jobs, shard, nshard; /* size: operators of the largest terms */
     uint64_t seed;
     size_t memory; /* limit on the bytes of records in memory; more records go to disk */
     /* Where runs are kept, and found again by a repeated run; NULL: nowhere. */

@@ -9,9 +9,9 @@
 typedef void (*MinimizeTold)(void *user, int done, int total);
 typedef struct Minimize {
     Arena *arena;
+    /* Rules that may be used anyway, each in its own direction only; NULL: none. */
     EGraphLimits limits;
-    const RuleSet
-        *known; /* rules that may be used anyway, each in its own direction only; NULL: none */
+    const RuleSet *known;
     MinimizeTold told; /* called with the progress; NULL: nothing is */
     void *user;
 } Minimize;

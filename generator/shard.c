@@ -164,9 +164,9 @@ bool runs_add(Runs *r, Record *v, size_t n, const uint64_t *task, size_t ntask, 
 
 typedef struct Cursor {
     const SortedRun *run;
+    /* v[at] of n is the next record; `next` records of the run were read so far. */
     FILE *file;
-    size_t at, next,
-        n; /* the next record is v[at] of n; next: records of the run that were read so far */
+    size_t at, next, n;
     const Record *v;
     Record *buffer;
 } Cursor;
@@ -266,8 +266,7 @@ typedef struct Group {
 } Group;
 static bool group_add(void *user, const Record *r, Error *e) {
     Group *g = user;
-    if (g->n && !record_compare(&g->v[g->n - 1], r))
-        return true; /* from a task that two runs cover */
+    if (g->n && !record_compare(&g->v[g->n - 1], r)) return true; /* a task that two runs cover */
     if (g->n && g->v[0].key != r->key) {
         g->take(g->user, g->v, g->n);
         g->n = 0;

@@ -39,9 +39,9 @@ typedef struct Kind {
 typedef struct Variant {
     const Op *op;
     int line; /* line of the set file; variants of one line share its `most` */
+    /* The attributes with the unknowns replaced by their choices, and as written. */
     int most; /* how often a term may use the operator of this line */
-    Attr attr[ATTRS_MAX],
-        general[ATTRS_MAX]; /* with the unknowns replaced by their choices; as written */
+    Attr attr[ATTRS_MAX], general[ATTRS_MAX];
     bool given[ATTRS_MAX];
     const char *whole[ATTRS_MAX]; /* the name under which rules may generalize the whole attribute;
                                      NULL: they may not */

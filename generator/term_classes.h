@@ -31,9 +31,9 @@ typedef struct Index { /* a hash table with open addressing; slots hold the numb
     uint32_t room, n, *slot;
 } Index;
 typedef struct TermClasses {
+    /* Evaluators of the thread that owns the view; NULL if this is no view. */
     Space *s;
-    Values *first,
-        *second; /* evaluators of the thread that owns the view; NULL if this is no view */
+    Values *first, *second;
     uint32_t nrep, rep_room, nmember, member_room;
     Rep *rep;
     Member *member;

@@ -24,10 +24,7 @@ static Draw draw_at(uint64_t seed, int lane) {
     return r == 1 ? DRAW_NEGATIVE : r == 2 ? DRAW_POSITIVE : DRAW_ANY;
 }
 
-enum {
-    BITS = 27,
-    HIGHEST = 1 << (BITS + 1)
-}; /* values are multiples of 2^-BITS, less than 2 in absolute value */
+enum { BITS = 27, HIGHEST = 1 << (BITS + 1) }; /* multiples of 2^-BITS, below 2 */
 static int64_t drawn(uint64_t r, Draw how) {
     int64_t v = (int64_t)(r >> 20 & (2 * HIGHEST - 1)) - HIGHEST;
     if (how == DRAW_HALVES) return ((int64_t)(r >> 33) % 11 - 5) * (1 << (BITS - 1));

@@ -1,21 +1,21 @@
-/* derivable.c -- one e-graph for each rule that is asked about and each of its lengths. Sizes that
-   its needs solve are replaced at the start, so that equal sizes are equal polynomials. */
+/* derivable.c -- asks about a rule with one e-graph for each of its lengths. Sizes that its needs
+   determine are substituted at the start, so that equal sizes are equal polynomials. */
 #include "rules/derivable.h"
 #include "graphs/rewrite.h"
 #include <string.h>
 
-typedef struct Equation { /* a rule that was added */
+typedef struct Equation { /* a rule that was added as equations */
     const Rule *rule;
-    int first, count; /* its uses */
+    int first, count; /* its uses in Derivable.use */
 } Equation;
 struct Derivable {
     World *w;
     Arena *arena;
     int n, room;
-    Equation *v; /* by number of the rule, as derivable_add gave it */
+    Equation *v; /* by the number that derivable_add returned */
     int nuse, use_room;
-    EquationUse *use; /* of each rule at each of its lengths: forward, then reversed */
-    bool *on;         /* by use: it may be used (derivable_use) */
+    EquationUse *use; /* for each rule and length: forward, then reversed */
+    bool *on;         /* for each use: whether it may be used (derivable_use) */
 };
 
 Derivable *derivable_new(World *w, Arena *a) {
@@ -57,7 +57,7 @@ void derivable_use(Derivable *f, int rule, bool forward, bool backward) {
 
 typedef struct Ask {
     Derivable *f;
-    Arena *arena; /* for one length */
+    Arena *arena; /* holds what is made for one length */
     Graph from, to;
     EGraph *g;
 } Ask;

@@ -1,8 +1,11 @@
-/* egraph.c -- union-find over values; the least value stands for its class, so that inputs do for
-   theirs. A node is known when its values are; it is outdated when one of its inputs does not stand
-   for its class any more: the node over those that do was made then, is known, and its results are
-   in the same classes. Invariant after egraph_rebuild: nodes that are not outdated have only
-   standing inputs, and every user of a class is in its standing value's list. */
+/* egraph.c -- a union-find over values. The least value of a class represents it, so that the
+   inputs of a node represent their classes.
+
+   A node is known if its values are. A node is outdated if one of its inputs no longer represents
+   its class. When that happens, the node over the representatives is made; it becomes known, and
+   its results are in the same classes. Invariant after egraph_rebuild: nodes that are not outdated
+   have only representatives as inputs, and every user of a class is in the list of its
+   representative. */
 #include "rules/egraph_inner.h"
 #include <string.h>
 
@@ -57,7 +60,7 @@ static bool same_type(EGraph *g, Value a, Value b) {
     return true;
 }
 
-/* Makes v the root of its tree of reasons by turning the edges on its way up. */
+/* Makes v the root of its tree of reasons by reversing the edges on the way to the old root. */
 static void reroot(EGraph *g, Value v) {
     Value to = 0;
     int reason = GIVEN;
@@ -126,8 +129,8 @@ static void make_known(EGraph *g, const Node *n) {
     g->live++;
 }
 
-/* The inputs by what stands for them, those of a commutative operator ascending: whether they are
-   so already. */
+/* Sets in[] to the representatives of the inputs, sorted for a commutative operator. Returns
+   whether the node has exactly these inputs already. */
 static bool standing(EGraph *g, const Node *n, Value in[], int *reason) {
     bool all = true;
     *reason = CONGRUENT;
@@ -145,14 +148,14 @@ static void use_inputs(EGraph *g, const Node *n) {
         if (n->in[k]) add_use(g, n->in[k], n->out);
 }
 
-/* b was made for a, or was known before. */
+/* Updates `made` of node a and of node b, which was made as a's replacement or known before. */
 static void share_made(ClassEntry *a, ClassEntry *b, bool known) {
     b->made = a->made && (b->made || !known);
     a->made = b->made;
 }
 
-/* A known node whose inputs do not stand is made again over what stands for them; both are
-   equal. */
+/* Replaces a known node by the node over the representatives of its inputs, unless it is that node.
+   Both are equal. */
 static void settle_node(EGraph *g, NodeId id) {
     Node n = node_get(g->w, id);
     const char *why = "";
@@ -163,7 +166,7 @@ static void settle_node(EGraph *g, NodeId id) {
         return;
     }
     Value y = node_rebuild(g->w, id, in, &why);
-    if (!y && reason == SWAPPED) { /* it stands as it is */
+    if (!y && reason == SWAPPED) { /* it is kept as it is */
         use_inputs(g, &n);
         return;
     }
@@ -196,7 +199,7 @@ Value egraph_add(EGraph *g, Value v) {
 
 /* ---- rebuilding */
 
-/* The users of a class that was joined: those over what does not stand any more are made again. */
+/* Replaces the users of a united class whose inputs are no longer representatives. */
 static void repair_class(EGraph *g, Value class) {
     ClassEntry *x = &g->v[class];
     int k = x->first_use;
@@ -215,7 +218,7 @@ static void repair_class(EGraph *g, Value class) {
 
 void egraph_rebuild(EGraph *g) {
     ArenaMark mark = arena_mark(g->w->scratch);
-    for (int k = 0; k < g->ndirty; k++) { /* grows meanwhile */
+    for (int k = 0; k < g->ndirty; k++) { /* ndirty grows meanwhile */
         Value class = egraph_find(g, g->dirty[k]);
         repair_class(g, class);
     }
@@ -234,7 +237,7 @@ typedef struct Explain {
     EGraphSteps out;
     int room, npair, pair_room;
     Pair *pair;
-    Intern *seen; /* edges */
+    Intern *seen; /* edges that have been explained */
 } Explain;
 
 static void explain_edge(Explain *x, Value from, bool backward) {
@@ -259,7 +262,7 @@ static void explain_edge(Explain *x, Value from, bool backward) {
     }
 }
 
-/* The way from a to b in the tree of reasons. */
+/* Explains the edges on the path from a to b in the tree of reasons. */
 static void explain_pair(Explain *x, Value a, Value b) {
     EGraph *g = x->g;
     uint32_t stamp = ++g->stamp;

@@ -1,17 +1,18 @@
-/* egraph_inner.h -- what the files of egraph share: the tables of an e-graph. */
+/* egraph_inner.h -- what the files of the e-graph share: its tables. */
 #ifndef ISOMER_EGRAPH_INNER_H
 #define ISOMER_EGRAPH_INNER_H
 #include "rules/egraph.h"
 
-enum { GIVEN = -1, CONGRUENT = -2, SWAPPED = -3 }; /* SWAPPED: congruent, inputs exchanged */
-typedef struct ClassEntry {                        /* of a value */
+/* Reasons that are no equation. SWAPPED: congruent with inputs exchanged. */
+enum { GIVEN = -1, CONGRUENT = -2, SWAPPED = -3 };
+typedef struct ClassEntry { /* what is known of a value */
     bool known, outdated;
-    Value parent, next;      /* of the union-find; the members, around */
-    int first_use, last_use; /* numbers in `use` + 1; of standing values */
-    Value edge;              /* towards the root of its tree of reasons; 0: it is the root */
-    int reason;              /* of that edge: an index into `reason`, or one of the above */
-    bool flipped;            /* that edge: the equation holds from `edge` to this value */
-    bool made;               /* of a node: by an application, and no other is like it */
+    Value parent, next; /* parent: in the union-find; next: the next member of the class, cyclic */
+    int first_use, last_use; /* indices into `use` + 1; only for representatives */
+    Value edge;   /* the next value toward the root of its tree of reasons; 0: it is the root */
+    int reason;   /* why this edge holds: an index into `reason`, or one of the above */
+    bool flipped; /* the equation of this edge holds from `edge` to this value */
+    bool made;    /* for a node: an application made it, and no equal node was there before */
     uint32_t stamp;
 } ClassEntry;
 typedef struct Use {
@@ -20,7 +21,7 @@ typedef struct Use {
 } Use;
 typedef struct Reason {
     const EquationUse *use;
-    int application; /* -1: they are not kept */
+    int application; /* -1: applications are not kept */
 } Reason;
 struct EGraph {
     World *w;
@@ -32,10 +33,11 @@ struct EGraph {
     Use *use;
     Value *dirty;
     Reason *reason;
-    NodeId *node; /* all that are known, as they came */
+    NodeId *node; /* all known nodes, in the order in which they came */
     Intern *applied;
+    /* Now: 1 + number of the application that is being made; 0: none. */
     bool record;
-    int napplication, application_room, now; /* now: 1 + the application that is being made */
+    int napplication, application_room, now;
     EGraphApplication *application;
 };
 #endif

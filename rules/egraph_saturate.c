@@ -1,10 +1,11 @@
-/* egraph_saturate.c -- equations applied in an e-graph, round after round: all matches of a round
-   are found first, in the graph as it was, then both sides of each are added and united. */
+/* egraph_saturate.c -- applies equations in an e-graph, round after round. All matches of a round
+   are found first, in the graph as it was; then both sides of each match are added and united. */
 #include "rules/match_apply.h"
 #include "rules/egraph_inner.h"
 #include <string.h>
 
-/* Without those that have no input: what they compute may be a constant of the graph. */
+/* The operators of a graph, as bits. Operators without inputs are left out, since the graph may
+   have their result as a constant. */
 static void operators_of(World *w, const Graph *g, uint64_t bits[4]) {
     ArenaMark mark = arena_mark(w->scratch);
     NodeList live = graph_live(w, w->scratch, g);
@@ -77,8 +78,8 @@ static bool collect_match(void *user, const Match *m) {
     return --f->most > 0;
 }
 
-/* Nodes that are not outdated, what stands for each value, and the members of classes among
-   them. */
+/* What matching sees: the nodes that are not outdated, the representative of each value, and the
+   members of each class among the results of these nodes. */
 static MatchClasses visible_classes(EGraph *g, Arena *a, uint64_t operators[4]) {
     uint32_t n = g->room;
     Value *root = ARENA_NEW(a, Value, n), *next = ARENA_NEW(a, Value, n);
@@ -91,7 +92,7 @@ static MatchClasses visible_classes(EGraph *g, Arena *a, uint64_t operators[4]) 
         unsigned o = (unsigned)node.op_index;
         nodes.v[nodes.n++] = v;
         operators[o / 64 % 4] |= 1ull << o % 64;
-        /* Into the ring of the class, after what stands for it. */
+        /* inserts u into the ring of its class, after the representative */
         for (int k = 0; k < node.nout; k++) {
             Value u = v + (Value)k, r = root[u];
             if (u != r) next[u] = next[r], next[r] = u;
@@ -117,7 +118,8 @@ static void unite_sides(EGraph *g, const EquationUse *use, const Match *m, const
     }
 }
 
-/* Both sides are made, so that every equality has its reason, and united. */
+/* Makes and unites both sides. The left side is made as well, so that every equality has its
+   reason. */
 static void apply_equation(EGraph *g, const EquationUse *use, const Match *m) {
     ArenaMark mark = arena_mark(g->w->scratch);
     Error ignored = {0};
@@ -151,7 +153,8 @@ static bool one_round(EGraph *g, int n, const EquationUse use[], const bool on[]
         f.most = limits.matches;
         matcher_run(m, &use[k].instance, collect_match, &f);
     }
-    /* What joins independent values, and always grows, comes last. */
+    /* Equations with several results come last, since they join independent values and always make
+       the graph grow. */
     for (int merges = 0; merges < 2; merges++)
         for (int k = 0; k < f.n && g->live < limits.nodes; k++)
             if ((f.v[k].match.instance->from.nout > 1) == merges)

@@ -1,5 +1,6 @@
-/* installed.c -- folders in which rules may lie, relative to the folder of the program or shared
-   library: built here, then installed. The first that has any is taken. */
+/* installed.c -- the folders that may hold rules, relative to the folder of the program or shared
+   library: first those of a build, then those of an installation. The first one that has rules is
+   used. */
 #include "rules/installed.h"
 #include "ops/base/options.h"
 #include <dirent.h>
@@ -8,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LETTERS "abcdefghijklmnopqrstuvwxyz0123456789-_" /* of the names of targets */
+#define LETTERS "abcdefghijklmnopqrstuvwxyz0123456789-_" /* allowed in the names of targets */
 static const struct Place {
     const char *library, *generated, *discovered;
 } places[] = {
@@ -69,7 +70,7 @@ static bool read_folder(Arena *a, const char *folder, RuleSet *set, int *files, 
     return true;
 }
 
-/* Of the discovered rules those of this target, if there are any. */
+/* Reads the discovered rules of this target, if there are any. */
 static bool read_discovered(Arena *a, const char *folder, const char *target, RuleSet *set,
                             Error *e) {
     if (!target || target[strspn(target, LETTERS)]) return true;

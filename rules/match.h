@@ -21,8 +21,7 @@ typedef struct Match {
     bool rounds; /* a float of the graph matched a rational that it only approximates, or -0 matched
                     0 */
 } Match;
-typedef struct Matcher
-    Matcher; /* a graph indexed by operator, with the uses of its values; lives in the arena */
+typedef struct Matcher Matcher; /* a graph indexed by operator, with uses; lives in the arena */
 Matcher *matcher_new(World *, Arena *, const Graph *, Facts *);
 Uses matcher_uses(const Matcher *); /* the uses of the graph's values */
 /* A matcher over classes of equal values (rules/egraph.h). Each class is bound by the value that

@@ -8,9 +8,9 @@ struct Matcher {
     Arena *arena;
     Facts *facts;
     NodeList live;
+    /* For each operator: where its nodes start in `nodes`, and how many there are. */
     Uses uses;
-    int *first,
-        *count; /* for each operator: where its nodes start in `nodes`, and how many there are */
+    int *first, *count;
     NodeId *nodes;
     MatchClasses classes;
 };

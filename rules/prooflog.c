@@ -1,5 +1,5 @@
-/* prooflog.c -- printing and reading of derivations. What is read is only well-formed; that every
-   step is an instance of a proved rule at this place is checked by who replays it. */
+/* prooflog.c -- prints and reads derivations. Reading checks only the form. That every step is an
+   instance of a proved rule at its place is checked by the code that replays the log. */
 #include "rules/prooflog.h"
 #include <stdlib.h>
 #include <string.h>

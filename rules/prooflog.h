@@ -1,13 +1,15 @@
-/* prooflog.h -- a derivation as text that anyone can check again: which rule was applied where,
-   step after step. Values are numbered in the post-order of the graph as it is before a round
-   (canonical: it does not depend on what else the World holds); the applications of one round speak
-   of the same graph and are made together.
+/* prooflog.h -- a derivation as text that anyone can check: which rule was applied where, step by
+   step.
+
+   Values are numbered in the post-order of the graph before a round, which does not depend on what
+   else the World holds. The applications of one round refer to the same graph and are made
+   together.
 
      isomer-proof 1
      model 0123..            digest of the model's bytes
      rules 4567..            digest of the rules that are used
      growth 1048576          bytes that folding constants may add
-     seed 7                  of the data on which the result was checked; not there: 0
+     seed 7                  of the data on which the result was checked; if absent: 0
      round
      apply conv-batchnorm 89ab.. lengths 2 2 roots 12 inputs 3 4 7 8 9 10
      round
@@ -46,10 +48,10 @@ typedef struct ProofLog {
     LogRound *v;
 } ProofLog;
 void prooflog_print(const ProofLog *, Text *);
-/* E_INVALID with line and column. */
+/* Parses a proof log. Fails with E_INVALID, line and column. */
 bool prooflog_parse(Arena *, const char *file, const char *text, size_t n, ProofLog *, Error *);
-/* Digest of the rules named in a log, as `set` has them: identifiers and verdicts. E_CHECK when one
-   is not there or has another identifier. */
+/* The digest of the rules that a log names, as they are in `set`: identifiers and verdicts. Fails
+   with E_CHECK if a rule is missing or has another identifier. */
 bool prooflog_rules(Arena *, const ProofLog *, const RuleSet *set, char out[33], Error *);
 LogRound *prooflog_round(Arena *, ProofLog *); /* appends an empty round */
 LogStep *prooflog_step(Arena *, LogRound *);   /* appends a step to it */

@@ -5,8 +5,7 @@
 #include <string.h>
 
 typedef struct Line {
-    const char *start, *at,
-        *end; /* `at` to `end`: the line without newline and without blanks on both sides */
+    const char *start, *at, *end; /* at to end: the line without newline and outer blanks */
     int number;
 } Line;
 typedef struct RuleReader {

@@ -11,10 +11,7 @@
 #include "graphs/graph_text.h"
 #include "graphs/numeric_class.h"
 
-enum {
-    RULE_BLOCKS = 6 /* most axis blocks of a rule */,
-    RULE_ID = 17 /* bytes of an identifier */
-};
+enum { RULE_BLOCKS = 6 /* at most in a rule */, RULE_ID = 17 /* bytes of an identifier */ };
 
 /* An axis block `h..` stands for any number of axes; blocks of one group have the same length. A
    verdict covers the lengths least..most of every group, and all lengths from least on for the
@@ -45,16 +42,14 @@ typedef struct Rule {
     int nblock, ngroup;
     RuleBlock block[RULE_BLOCKS];
     RuleGroup group[RULE_BLOCKS];
-    RulePart inputs, from, to,
-        where;        /* where: the author's conditions; its text is NULL if there are none */
-    char id[RULE_ID]; /* 16 hexadecimal digits */
+    RulePart inputs, from, to, where; /* where: the author's conditions; text NULL if none */
+    char id[RULE_ID];                 /* 16 hexadecimal digits */
     Verdict verdict;
     unsigned classes;      /* bits of NumericClass */
     const char *condition; /* further conditions under which it was proved; "" if none */
-    const char
-        *all;      /* "b.., h..": one block of each group that is proved at all ranks; "" if none */
-    char defs[33]; /* digest of the definitions of its operators, in hexadecimal */
-    char digest[33]; /* digest of the rule, the verdict and defs */
+    const char *all;       /* "b.., h..": a block of each group proved at all ranks; "" if none */
+    char defs[33];         /* digest of the definitions of its operators, in hexadecimal */
+    char digest[33];       /* digest of the rule, the verdict and defs */
 } Rule;
 typedef struct RuleSet {
     int n;
@@ -82,8 +77,7 @@ typedef struct Instance {
     const Rule *rule;
     int length[RULE_BLOCKS]; /* the length of each group of axis blocks */
     DType floats;            /* the element type that F stands for */
-    unsigned
-        classes; /* the classes of the rule, and those added where F is narrower than float32 */
+    unsigned classes;        /* those of the rule, and more where F is narrower than float32 */
     int ninput;
     const Value *input;           /* in the order of declaration */
     Graph from, to;               /* both over these inputs, with equally many outputs */

@@ -1,6 +1,6 @@
-/* sample.c -- values are drawn for all symbols, and an equality that does not hold is repaired by
-   one of its symbols; what then satisfies every condition is built by match_apply, both sides,
-   which checks the conditions and the types once more. */
+/* sample.c -- draws numbers for all symbols; an equality that does not hold is repaired by changing
+   one of its symbols. Once all conditions hold, match_apply builds both sides, and checks the
+   conditions and types again. */
 #include "rules/sample.h"
 #include "rules/match_apply.h"
 #include "ops/base/random.h"
@@ -13,10 +13,10 @@ typedef struct Draw {
     const Instance *i;
     Random random;
     int nlit, nwish;
-    Lit *lit;  /* what must hold */
-    Lit *wish; /* no value is empty */
+    Lit *lit;  /* the conditions */
+    Lit *wish; /* further wishes: no value is empty */
     uint32_t n;
-    int64_t *value; /* by symbol number */
+    int64_t *value; /* for each symbol */
 } Draw;
 
 static bool value_at(const Draw *d, Poly p, int64_t *out) {
@@ -64,7 +64,7 @@ static void wish(Draw *d, const Graph *g) {
     }
 }
 
-/* p == 0 by another value of s, where p is linear in it. */
+/* Tries to make p == 0 by changing s, in which p must be linear. */
 static bool solve_for(Draw *d, Poly p, Symbol s, int64_t least) {
     int64_t old = d->value[s], one, two, zero;
     d->value[s] = 1;
@@ -88,7 +88,8 @@ static void repair_condition(Draw *d, Lit lit, int64_t least) {
     }
 }
 
-/* Sizes from `least` on; other integers (strides, pads, axes) are small. */
+/* Draws sizes from `least` on and small other integers (strides, pads, axes). Returns whether all
+   conditions hold. */
 static bool draw_symbols(Draw *d, int64_t least, bool wishes) {
     const Instance *i = d->i;
     for (int k = 0; k < i->nsymbol; k++)

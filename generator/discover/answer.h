@@ -13,8 +13,8 @@ typedef struct AnswerOptions {
                            place that asked; NULL: none are written */
 } AnswerOptions;
 typedef struct AnswerStats {
-    uint64_t typed, evaluated,
-        solved;         /* signatures tried, nodes evaluated, linear systems solved */
+    /* Signatures tried, nodes evaluated, linear systems solved. */
+    uint64_t typed, evaluated, solved;
     uint64_t equations; /* graphs that were equal at the small sizes */
     uint64_t untrue;    /* of these, those that were not at other sizes, or could not be tried */
 } AnswerStats;

@@ -39,8 +39,8 @@ typedef struct Asking {
     double *cost; /* by index in `live`: seconds that the node takes or, by a profile, loses */
     double *form; /* by index in `live`: seconds that another form of the node and its neighbours
                      may save */
-    int n, from,
-        parts; /* of the part in hand: size and first node; parts: met since that first node */
+    /* Size and first node of the part in hand; parts met since that first node. */
+    int n, from, parts;
     int in[PART_MOST]; /* the part in hand: indices in `live` */
     Intern *keys;
     int nmet, met_room;

@@ -151,8 +151,7 @@ static void put_open(Fit *f, const SigInfo *i, int rank, Poly dim[], int open) {
         const Type *t = value_type(s->w, s->g.in[k]);
         if (!value_is_constant(s, s->g.in[k]) || t->dim.n != rank || poly_is(s->w, t->dim.v[j], 1))
             continue;
-        for (int more = 0; more < SEARCH_BLOCK_MOST;
-             more++) { /* a window that moves within a block */
+        for (int more = 0; more < SEARCH_BLOCK_MOST; more++) { /* a window that moves in a block */
             if (more && !has_blocks(s, more + 1)) continue;
             dim[j] = poly_add(s->w, t->dim.v[j], poly_int(s->w, more));
             put_open(f, i, rank, dim, open & ~(1 << j));

@@ -9,9 +9,8 @@
 #include <string.h>
 
 enum {
-    TRIES = 3000, /* most draws of small sizes */
-    ELEMENTS_LEAST =
-        12, /* least number of elements of all values together: fewer tell too little */
+    TRIES = 3000,        /* most draws of small sizes */
+    ELEMENTS_LEAST = 12, /* least elements of all values together: fewer tell too little */
     ELEMENTS_MOST = 1600 /* most elements of all values together: more take too long */
 };
 

@@ -35,9 +35,8 @@ struct EGraph {
     Reason *reason;
     NodeId *node; /* all known nodes, in the order in which they came */
     Intern *applied;
-    /* Now: 1 + number of the application that is being made; 0: none. */
     bool record;
-    int napplication, application_room, now;
+    int napplication, application_room, now; /* now: 1 + the application being made; 0: none */
     EGraphApplication *application;
 };
 #endif

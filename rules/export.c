@@ -1,5 +1,5 @@
-/* export.c -- which rules are handed on: those whose verdict is proved and still holds
-   (rule_check), of the classes, conditions and operators that are asked for. */
+/* export.c -- chooses the rules to export: those that are proved by a verdict that still holds
+   (rule_check), with the classes, conditions and operators that are asked for. */
 #include "rules/export.h"
 #include "rules/outline.h"
 #include <string.h>
@@ -18,7 +18,7 @@ const ExportFormat *export_format(const char *name) {
     return NULL;
 }
 
-/* Why its verdict does not count; NULL: it does. */
+/* Why the rule's verdict does not count; NULL if it does. */
 static const char *objection(Export *x, const Rule *rule) {
     Error e = {0};
     if (rule->verdict == VERDICT_REFUTED) return "refuted";

@@ -1,18 +1,20 @@
-/* export_egglog.c -- rules as a program of egglog's (Zhang et al., PLDI 2023), one a lengths: what
-   the left side has is the query, the right side the actions, results are united pairwise, so that
-   rules with several results are written like all others. Integers are i64, lists are Cons and Nil;
-   an entry that is a polynomial is a variable with an equation. rank, dim and element are the
-   taker's to fill. */
+/* export_egglog.c -- exports rules as an egglog program (Zhang et al., PLDI 2023), one egglog rule
+   for each choice of lengths.
+
+   The left side is the query and the right side the actions. Results are united pairwise, so rules
+   with several results need no special form. Integers are i64; lists are Cons and Nil. An entry
+   that is a polynomial becomes a variable with an equation. The functions rank, dim and element are
+   declared, but it is the user's program that fills them. */
 #include "rules/export.h"
 #include <string.h>
 
 typedef struct EgglogWriter {
     Export *x;
     World *w;
-    Arena *arena; /* of one rule */
-    bool *used;   /* by operator */
+    Arena *arena; /* for one rule */
+    bool *used;   /* for each operator */
     const char *why;
-    Text facts; /* equations of what the query names by a fresh variable */
+    Text facts; /* equations for the fresh variables of the query */
     int fresh;
     bool query;
 } EgglogWriter;
@@ -40,7 +42,8 @@ static void egglog_put_symbol(EgglogWriter *o, Symbol s, Text *t) {
         egglog_put_poly(o, d.arg[k], t);
     }
     text_add(t, ")");
-    if (d.kind != SYM_FLOOR) return; /* egglog divides towards 0 */
+    if (d.kind != SYM_FLOOR) return;
+    /* egglog divides towards 0, so the dividend must not be negative */
     text_add(&o->facts, " (>= ");
     egglog_put_poly(o, d.arg[0], &o->facts);
     text_add(&o->facts, " 0)");
@@ -71,7 +74,8 @@ static void egglog_put_poly(EgglogWriter *o, Poly p, Text *t) {
     text_add(t, "%s", n ? sum.data : "0");
 }
 
-/* In a query what is not a number and no variable is named, and its value is an equation. */
+/* Writes an entry. In a query, an entry other than a number or a variable becomes a fresh variable
+   with an equation for its value. */
 static void egglog_put_entry(EgglogWriter *o, Poly p, Text *t) {
     int64_t n;
     Symbol s = poly_is_symbol(o->w, p);
@@ -207,7 +211,8 @@ static void egglog_put_where(EgglogWriter *o, const Instance *i, Text *t) {
     }
 }
 
-/* A variable must stand by itself somewhere on the left, not only inside a sum. */
+/* Refuses the rule unless each variable stands by itself somewhere on the left side, not only
+   inside a sum. */
 static void check_bound(EgglogWriter *o, const Instance *i, const char *query) {
     for (int k = 0; k < i->nsymbol; k++) {
         const char *name = world_text(o->w, symbol_def(o->w, i->symbol[k]).word);

@@ -1,6 +1,6 @@
-/* export_graph.c -- a graph as an ONNX model of its own, by the writer that writes optimized
-   models: a model with one unknown node between inputs and outputs is made, and the node
-   replaced. */
+/* export_graph.c -- writes a graph as an ONNX model of its own, with the writer of optimized
+   models: a model with one unknown node between inputs and outputs is made, and that node is
+   replaced by the graph. */
 #include "graphs/onnx/onnx.h"
 #include "graphs/onnx/file/tensor.h"
 #include "rules/export.h"
@@ -20,7 +20,7 @@ static void put_text(Text *t, uint32_t number, const char *s) {
     wire_put_bytes(t, number, s, strlen(s));
 }
 
-/* Sizes are numbers. */
+/* Writes the declaration of a value, whose sizes must be numbers. */
 static void put_value(const RuleSide *o, Text *graph, uint32_t number, const char *name,
                       const Type *t) {
     Text info = text_new(o->arena);

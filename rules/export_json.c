@@ -1,6 +1,6 @@
-/* export_json.c -- rules as JSON, one a line: what stands in the rule, axis blocks as they are, and
-   the same at each lengths of its blocks with every attribute and the type of every value.
-   rules/rules.schema.json is the schema. */
+/* export_json.c -- exports rules as JSON, one rule a line. Each rule is given as written, with its
+   axis blocks, and for each choice of their lengths with every attribute and the type of every
+   value. rules/rules.schema.json is the schema. */
 #include "rules/export.h"
 #include "ops/operator/digest.h"
 #include "rules/outline.h"
@@ -10,12 +10,12 @@
 typedef struct JsonWriter {
     Export *x;
     World *w;
-    Arena *arena; /* of one rule */
-    bool *used;   /* by operator */
-    bool failed;  /* memory ran out in cJSON */
+    Arena *arena; /* for one rule */
+    bool *used;   /* for each operator */
+    bool failed;  /* cJSON ran out of memory */
 } JsonWriter;
 
-/* ---- cJSON, whose failures are noticed */
+/* ---- cJSON, with its failures recorded in `failed` */
 
 static cJSON *keep_json(JsonWriter *j, cJSON *made) {
     j->failed |= !made;
@@ -111,7 +111,7 @@ static void json_put_inputs(JsonWriter *j, cJSON *to, const Outline *o) {
     }
 }
 
-/* ---- at lengths of its blocks */
+/* ---- for given lengths of its blocks */
 
 static const char *poly_text(JsonWriter *j, Poly p) {
     Text t = text_new(j->arena);
@@ -155,7 +155,8 @@ static const char *value_name(JsonWriter *j, const int *at, Value v) {
     return name ? name : arena_format(j->arena, "$%d", at[v]);
 }
 
-/* Nodes in the order of their making, results are $1, $2, ..; inputs keep their names. */
+/* Writes the nodes of a graph in the order in which they were made. Results are named $1, $2, ..;
+   inputs keep their names. */
 static void put_graph(JsonWriter *j, cJSON *to, const char *name, const Graph *g) {
     NodeList live = graph_live(j->w, j->arena, g);
     int *at = ARENA_NEW(j->arena, int, node_count(j->w) + 1), results = 0;
@@ -276,7 +277,7 @@ static void put_operator(JsonWriter *j, cJSON *to, const Op *op) {
     }
 }
 
-/* The rules' lines; an arena each. */
+/* Writes one line for each rule, and frees its memory afterwards. */
 static bool json_put_rules(JsonWriter *j, Text *t, Error *e) {
     for (int k = 0; k < j->x->n; k++) {
         cJSON *x = cJSON_CreateObject();

@@ -1,5 +1,5 @@
-/* export_notes.c -- what every format says of a rule: where it comes from, or why
-   it is left out. */
+/* export_notes.c -- what every format says about a rule: where it comes from, or why it is left
+   out. */
 #include "rules/export.h"
 #include <string.h>
 

@@ -1,7 +1,8 @@
-/* export_onnx.c -- rules as pairs of small ONNX models, so that any runtime can try them: at each
-   stated lengths of its blocks a rule gets numbers for its variables (sample.h), and both sides
-   become models with the same inputs and outputs (export_graph.c). A folder is made beside the
-   result and renamed when it is whole. */
+/* export_onnx.c -- exports rules as pairs of small ONNX models, so that any runtime can try them.
+
+   For each choice of stated lengths of its blocks, the variables of a rule get numbers (sample.h),
+   and both sides become models with the same inputs and outputs (export_graph.c). The folder is
+   created beside its final name and renamed when it is complete. */
 #include "rules/export.h"
 #include "rules/sample.h"
 #include <errno.h>
@@ -15,11 +16,11 @@ enum { OPSET = 24 };
 typedef struct OnnxWriter {
     Export *x;
     World *w;
-    Arena *arena;       /* of one pair */
-    const char *folder; /* temporary */
+    Arena *arena;       /* for one pair */
+    const char *folder; /* the temporary folder */
     Text index;
     int n, room;
-    char **made; /* files, to be removed if it fails */
+    char **made; /* files written so far, which are removed on failure */
 } OnnxWriter;
 
 static bool keep_path(OnnxWriter *o, const char *path) {

@@ -1,5 +1,5 @@
-/* export_rules.c -- the program export-rules: hands proved rules on in a format of others. What has
-   no verdict that holds is left out, and counted on the standard error. */
+/* export_rules.c -- the program export-rules: exports proved rules in formats of other programs.
+   Rules without a verdict that holds are left out, and counted on standard error. */
 #include "graphs/onnx/onnx.h"
 #include "ops/base/file_use.h"
 #include "ops/base/main.h"

@@ -1,7 +1,9 @@
-/* export_taso.c -- rules as a file of TASO's. TASO's form has no sizes, conditions or block
-   lengths: what it says is what a reader makes of it. So each piece is read back (taso.h), and kept
-   only if it follows from the rule: the rule is matched against the left side that was read, and
-   must give its right side, by what the left side itself says of sizes, at every rank. */
+/* export_taso.c -- exports rules as a TASO file.
+
+   TASO's format has no sizes, conditions or block lengths, so a rule in it means what a reader
+   makes of it. Each piece is therefore read back (taso.h) and kept only if it follows from the
+   rule: the rule is matched against the left side that was read and must produce the right side
+   that was read, at every rank, given only what that left side itself says about sizes. */
 #include "graphs/needs.h"
 #include "ops/base/intern.h"
 #include "rules/export.h"
@@ -13,12 +15,12 @@
 typedef struct TasoFile {
     Export *x;
     World *w;
-    Arena *arena; /* of one rule */
+    Arena *arena; /* for one rule */
     Text file;
     Intern *seen;
 } TasoFile;
 
-/* ---- what is read back is the rule, applied */
+/* ---- whether what is read back is an application of the rule */
 
 typedef struct Question {
     World *w;
@@ -42,7 +44,7 @@ static bool stop_at_match(void *user, const Match *m) {
     return false;
 }
 
-/* At one combination of lengths of what was read. */
+/* Whether what was read follows from the rule, for one choice of its lengths. */
 static bool follows_here(TasoFile *o, const Rule *rule, const Instance *read) {
     Question q = {.w = o->w, .arena = o->arena, .read = read};
     int length[RULE_BLOCKS];
@@ -75,7 +77,8 @@ static bool follows(TasoFile *o, const Rule *rule, const Rule *read) {
     return true;
 }
 
-/* The piece as TASO's reader has it. NULL, and why: it has another meaning, or none. */
+/* The piece as TASO's reader understands it. Returns NULL with the reason if it means something
+   else or nothing. */
 static const Rule *read_back(TasoFile *o, const Rule *rule, const Text *piece, const char **why) {
     RuleSet set = {.arena = o->arena};
     TasoRefusals refused = {0};
@@ -92,7 +95,8 @@ static const Rule *read_back(TasoFile *o, const Rule *rule, const Text *piece, c
 
 /* ---- */
 
-/* Pieces that are read as one rule are one. NULL: it is in the file. */
+/* Adds a piece to the file unless an equal one is there. Returns NULL if it is in the file,
+   otherwise the reason. */
 static const char *taso_put_piece(TasoFile *o, const Rule *rule, const Instance *i, bool same) {
     const char *why = NULL;
     TasoRule *made = ARENA_NEW(o->arena, TasoRule, 1);

@@ -1,14 +1,14 @@
-/* taso.c -- reading TASO's file: RuleCollection{1: rule*}; Rule{1: source operator*, 2: destination
+/* taso.c -- reads TASO's file: RuleCollection{1: rule*}; Rule{1: source operator*, 2: destination
    operator*, 3: output*}; Operator{1: type, 2: input*, 3: parameter*}; Tensor{1: operator, 2:
    port}; Parameter{1: key, 2: value}; MapOutput{1: source operator, 2: destination operator, 3:
-   source port, 4: destination port}. Operators are counted from 0 on each side; a negative one is a
-   variable of the rule. Every number is checked before it is used. */
+   source port, 4: destination port}. Operators are counted from 0 on each side; a negative number
+   is a variable of the rule. Every number is checked before it is used. */
 #include "rules/taso.h"
 #include "graphs/onnx/file/wire.h"
 #include "rules/taso_inner.h"
 #include <string.h>
 
-/* Up to four small numbers of a message that has nothing else; missing ones are 0. */
+/* Reads up to four small numbers from a message that has nothing else; missing ones are 0. */
 static bool read_numbers(const Wire *outer, const Field *f, int n, int out[]) {
     Wire w = wire_inner(outer, f->bytes);
     Field g;
@@ -138,7 +138,7 @@ bool taso_parse(Arena *a, const char *file, const void *bytes, size_t n, RuleSet
         if (text && !rules_parse(a, file, text, strlen(text), set, &typed))
             why = arena_string(a, typed.reason, strlen(typed.reason));
         if (set->n == before) count_refusal(a, refused, number, why);
-        else set->v[before].line = number + 1; /* there are no lines: places say which rule it is */
+        else set->v[before].line = number + 1; /* in place of a line: the number of the rule */
     }
     return !w.failed;
 }

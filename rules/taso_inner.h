@@ -1,10 +1,10 @@
-/* taso_inner.h -- between reading TASO's file (taso.c) and writing its rules as text
-   (taso_text.c). */
+/* taso_inner.h -- one of TASO's rules in memory, between reading its file (taso.c) and writing the
+   rule as text (taso_text.c). */
 #ifndef ISOMER_RULES_TASO_INNER_H
 #define ISOMER_RULES_TASO_INNER_H
 #include "ops/operator/signature.h"
 
-/* The numbers of TASO's OpType and PMParameter are the places in these lists. */
+/* TASO's numbers for OpType and PMParameter are the positions in these lists. */
 #define TASO_OPS(X)   \
     X(INPUT)          \
     X(WEIGHT)         \
@@ -48,7 +48,7 @@
     X(PERM)                \
     X(OUTSHUFFLE)          \
     X(MERGE_GCONV_COUNT)
-/* Those that are one operator of ours, without attributes. X(kind, operator) */
+/* The kinds that are one operator without attributes here. X(kind, operator) */
 #define TASO_PLAIN(X)   \
     X(RELU, relu)       \
     X(SIGMOID, sigmoid) \
@@ -63,8 +63,8 @@ typedef enum TasoKind {
 #undef X
         TASO_KINDS
 } TasoKind;
-/* Of the plain ones: the operator that is of this kind, NULL: none; the kind that is this operator,
-   TASO_NONE: none. */
+/* For the kinds of TASO_PLAIN: the operator of a kind, NULL if none; the kind of an operator,
+   TASO_NONE if none. */
 const Op *taso_plain_operator(int kind);
 int taso_plain_kind(const Op *);
 typedef enum TasoParameter {
@@ -75,8 +75,8 @@ typedef enum TasoParameter {
 
 enum { TASO_VARIABLES = 64, TASO_INPUTS = 8, TASO_NODES = 32, TASO_OUTPUTS = 8, TASO_NONE = -1 };
 typedef struct TasoTensor {
-    int op, port; /* op < 0: a variable of the rule; else an operator before this one, on the same
-                     side */
+    /* op < 0: variable -op of the rule; otherwise an earlier operator on the same side. */
+    int op, port;
 } TasoTensor;
 typedef struct TasoOp {
     int kind, nin;
@@ -88,14 +88,15 @@ typedef struct TasoSide {
     TasoOp op[TASO_NODES];
 } TasoSide;
 typedef struct TasoRule {
-    TasoSide side[2]; /* source, destination */
+    TasoSide side[2]; /* the source side and the destination side */
     int nout;
     TasoTensor out[TASO_OUTPUTS][2];
 } TasoRule;
 
-/* rank[k]: of variable -k, or -1: it does not occur; any_rank: no operator fixes one. false: *why
-   says what it is. */
+/* Sets rank[k] to the rank of variable -k, or to -1 if it does not occur, and *any_rank if no
+   operator fixes a rank. Returns false with the reason in *why if the rule cannot be expressed. */
 bool taso_ranks(const TasoRule *, int rank[], bool *any_rank, const char **why);
-/* The rule as text; NULL and *why (in the arena) if it has no counterpart. */
+/* The rule as text. Returns NULL with the reason in *why (in the arena) if the rule has no
+   counterpart here. */
 const char *taso_text(Arena *, const TasoRule *, int number, const char **why);
 #endif

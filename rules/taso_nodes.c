@@ -1,4 +1,4 @@
-/* taso_nodes.c -- TASO's operators, with their parameters, as nodes and lines of text of ours. */
+/* taso_nodes.c -- turns TASO's operators, with their parameters, into nodes and lines of text. */
 #include "rules/taso_writer.h"
 
 enum { IMAGE_RANK = 4 };
@@ -23,6 +23,7 @@ void taso_print_value(TasoWriter *x, TasoTensor t) {
                                                                     : "a");
 }
 
+/* An operator with the attributes that are given. */
 typedef struct Line {
     const Op *op;
     Attr attr[ATTRS_MAX];
@@ -40,8 +41,7 @@ static void set_int(TasoWriter *x, Line *l, const char *name, Poly v) {
     set_list(x, l, name, 1, &v);
 }
 
-/* Makes the node and, if text is wanted, writes its line: number.stage is the name where TASO's
-   operator is several of ours. */
+/* Makes the node of a line, and demands the equations among its needs. */
 static Value line_node(TasoWriter *x, Line *l, int nin, const Value in[], int nout) {
     const char *why = "";
     if (!node_attrs(x->w, l->op, nin ? in[0] : 0, l->given, l->attr, &why))
@@ -63,7 +63,7 @@ static void print_attrs(TasoWriter *x, const Line *l) {
     text_add(x->text, "\n");
 }
 
-/* Padding before and after one axis; SAME is ONNX's SAME_UPPER. */
+/* The padding before and after one axis; SAME is SAME_UPPER of ONNX. */
 static void padding(TasoWriter *x, Poly n, Poly kernel, Poly stride, bool same, Poly *before,
                     Poly *after) {
     World *w = x->w;
@@ -93,15 +93,15 @@ static bool set_windows(TasoWriter *x, Line *l, const TasoOp *op, Dims image,
     return true;
 }
 
-/* The kernel that TASO's parameters name; 0 or nothing: any. */
+/* The kernel size that TASO's parameters give; 0 if they leave it open. */
 static Poly kernel_size(TasoWriter *x, const TasoOp *op, int j) {
     int k = op->parameter[j ? TASO_PM_KERNEL_W : TASO_PM_KERNEL_H];
     return k > 0 ? poly_int(x->w, k) : 0;
 }
 
-/* Channels of x over channels of w, as far as the sizes known by then allow to divide. What cannot
-   be divided on the left is a variable G; on the right it is that G where the channels are those of
-   a convolution on the left. */
+/* The number of groups: channels of x divided by channels of w, as far as the sizes known at that
+   point allow the division. Otherwise it is a variable G on the left side; on the right side it is
+   the G of a convolution on the left side with the same channels. */
 static Poly groups(TasoWriter *x, int number, Dims image, Dims w) {
     Poly quotient, a = solution_apply(x, &x->all, image.v[1]),
                    b = solution_apply(x, &x->all, w.v[1]);
@@ -114,7 +114,7 @@ static Poly groups(TasoWriter *x, int number, Dims image, Dims w) {
     return group;
 }
 
-/* The kernel has G * q outputs: said once the groups are settled. */
+/* Demands that the kernel has G * q outputs, once the groups are settled. */
 static void demand_outputs_of_groups(TasoWriter *x, int number, Poly group, Dims w) {
     if (x->settled && !x->side && group != poly_int(x->w, 1) && poly_is_symbol(x->w, w.v[0]))
         taso_demand(x, w.v[0], poly_mul(x->w, group, taso_unknown(x, "q", number)), false);
@@ -154,7 +154,7 @@ static Line pooling(TasoWriter *x, const TasoOp *op, const Value in[]) {
     return l;
 }
 
-/* TASO writes a permutation as a number in base rank. */
+/* A transpose; TASO writes the permutation as a number in the base of the rank. */
 static Line transposition(TasoWriter *x, const TasoOp *op, const Value in[]) {
     Line l = line(&op_transpose);
     int rank = taso_dims(x, in[0]).n, code = op->parameter[TASO_PM_PERM];
@@ -175,7 +175,7 @@ static Line line_of_split(TasoWriter *x, int number, const TasoOp *op, const Val
         return taso_refuse(x, "a split into more than two pieces"), l;
     Poly n = taso_dims(x, in[0]).v[axis], m = taso_unknown(x, "m", number),
          rest = poly_sub(x->w, n, m);
-    if (!x->side && poly_is_symbol(x->w, n)) { /* the pattern is m + k */
+    if (!x->side && poly_is_symbol(x->w, n)) { /* the size in the pattern becomes m + k */
         rest = taso_unknown(x, "k", number);
         taso_demand(x, n, poly_add(x->w, m, rest), false);
     }
@@ -259,7 +259,7 @@ Value taso_value(const TasoWriter *x, TasoTensor t) {
     return t.op < 0 ? x->input[-t.op] : x->value[x->side][t.op][t.port];
 }
 
-/* A fused activation is a node after the operator's. */
+/* A fused activation becomes a node after that of the operator. */
 bool taso_write_op(TasoWriter *x, int number) {
     static const Op *const activation[] = {NULL, &op_sigmoid, &op_relu, &op_tanh};
     const TasoOp *op = &x->rule->side[x->side].op[number];

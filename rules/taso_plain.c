@@ -1,4 +1,5 @@
-/* taso_plain.c -- the kinds of TASO that are one operator of ours, in both directions. */
+/* taso_plain.c -- TASO's operator kinds that are one operator without attributes here, in both
+   directions. */
 #include "rules/taso_inner.h"
 
 static const struct {

@@ -1,6 +1,6 @@
-/* taso_ranks.c -- the ranks of a rule's variables, which TASO leaves to the operators that read
-   them: what has one rank is joined, and an operator that is for matrices or images, or names its
-   rank, fixes it. */
+/* taso_ranks.c -- finds the ranks of a rule's variables, which TASO leaves to the operators that
+   read them. Tensors that must have the same rank are joined; an operator for matrices or images,
+   or one that names its rank, fixes it. */
 #include "ops/core/type.h"
 #include "rules/taso_inner.h"
 
@@ -45,8 +45,8 @@ static void rank_of_op(int *parent, int *rank, int side, int number, const TasoO
         set_rank(parent, rank, y, op->parameter[TASO_PM_NUMDIM]);
 }
 
-/* Where nothing fixes a rank, operators with an axis take TASO's convention: variables -1 to -6 are
-   matrices, the others images. */
+/* Where nothing fixes a rank, operators with an axis follow TASO's convention: variables -1 to -6
+   are matrices, the others images. */
 bool taso_ranks(const TasoRule *rule, int of[], bool *any_rank, const char **why) {
     enum { PLACES = TASO_VARIABLES + 2 * TASO_NODES };
     int parent[PLACES], rank[PLACES];

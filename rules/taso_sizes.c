@@ -1,5 +1,5 @@
-/* taso_sizes.c -- sizes in a rule of TASO's: unknown ones, equalities between them, and their
-   solutions. */
+/* taso_sizes.c -- the sizes in one of TASO's rules: unknown sizes, equalities between them, and
+   their solutions. */
 #include "rules/taso_writer.h"
 
 bool taso_refuse(TasoWriter *x, const char *why) {
@@ -24,8 +24,6 @@ static Poly size_symbol(TasoWriter *x, const char *name, Symbol *list, int *n) {
     return solution_apply(x, &x->sizes, p);
 }
 
-/* What an operator names that its inputs do not say: on the left a variable of the pattern, on the
-   right to be found. */
 Poly taso_unknown(TasoWriter *x, const char *stem, int number) {
     const char *name = arena_format(x->arena, "%s%d%s", stem, number, x->side ? "r" : "");
     return x->side ? size_symbol(x, name, x->helper, &x->nhelper)
@@ -55,8 +53,9 @@ static bool positive_sum(TasoWriter *x, Poly p) {
     return true;
 }
 
-/* p == 0 solved for a symbol that stands alone in it: sizes of inputs only by sums of products, so
-   that a type can be written and matched; a symbol that is not a size by anything, and first. */
+/* Solves p == 0 for a symbol that is a term of it by itself. Sizes of inputs are replaced only by
+   sums of products, so that a type can be written and matched. Symbols that are no sizes of inputs
+   may be replaced by anything, and are preferred. */
 bool taso_solve(TasoWriter *x, Poly p, Solution *out) {
     Symbol best = 0;
     Poly value = 0;
@@ -83,7 +82,7 @@ bool taso_solve(TasoWriter *x, Poly p, Solution *out) {
     return true;
 }
 
-/* TASO's sizes are positive: a factor that all terms have in common is divided out, and that it is
+/* TASO's sizes are positive, so a factor that all terms have in common is divided out. That it is
    not 0 becomes a condition of the rule. */
 Poly taso_divided(TasoWriter *x, Poly p) {
     Monomial first, m;

@@ -1,13 +1,15 @@
-/* taso_text.c -- one rule of TASO's as text. Both sides are built as graphs over symbolic inputs;
-   whenever an equality that they or the outputs need has a size that stands alone, the size is
-   replaced and everything is built again, until nothing is left to solve. TASO applies a rule only
-   where both sides have shapes, so the inputs' types say what both demand; equalities that cannot
-   be solved are conditions of the rule. */
+/* taso_text.c -- writes one of TASO's rules as text.
+
+   Both sides are built as graphs over symbolic inputs. If an equality that they or the outputs need
+   contains a size as a term by itself, that size is replaced and everything is built again, until
+   nothing is left to solve. TASO applies a rule only where both sides have shapes, so the types of
+   the inputs express the demands of both sides. Equalities that cannot be solved become conditions
+   of the rule. */
 #include "graphs/world.h"
 #include "rules/taso_writer.h"
 #include <string.h>
 
-enum { ROUNDS = 200 }; /* of solving */
+enum { ROUNDS = 200 }; /* most rounds of solving */
 
 static bool write_side(TasoWriter *x, int side) {
     x->side = side;
@@ -24,7 +26,7 @@ static bool write_side(TasoWriter *x, int side) {
     return true;
 }
 
-/* F [n7, c7, h7, w7] for variable -7, by the sizes solved so far. */
+/* Makes the inputs: F [n7, c7, h7, w7] for variable -7, for example, by the sizes solved so far. */
 static void make_inputs(TasoWriter *x) {
     static const char letters[] = "nchwdefg";
     for (int k = 1; k < TASO_VARIABLES; k++) {
@@ -49,8 +51,8 @@ static void demand_outputs(TasoWriter *x) {
     }
 }
 
-/* Builds everything once more with what is solved. True: something more was solved, or it cannot be
-   done. */
+/* Builds everything again with the solutions so far. Returns true if something more was solved or
+   the rule is refused. */
 static bool again(TasoWriter *x) {
     x->neq = 0;
     x->all = x->sizes;
@@ -96,7 +98,8 @@ static void print_inputs(TasoWriter *x) {
     }
 }
 
-/* Nothing of the left side demands it, or no node does, and it was not said before. */
+/* Whether equality k must be written as a condition: the left side does not imply it, or no node
+   has it, and it was not written before. */
 static bool is_condition(const TasoWriter *x, int k, int left) {
     for (int j = 0; j < k; j++)
         if (x->eq[j] == x->eq[k] || x->eq[j] == poly_scale(x->w, x->eq[k], -1)) return false;

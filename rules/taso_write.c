@@ -1,6 +1,7 @@
-/* taso_write.c -- a rule's instance as one of TASO's, and its bytes. What TASO wants as a number
-   and the rule leaves open is chosen: strides of 1, windows of 3, one padding for all. Whether what
-   TASO reads back is still the rule is checked by the caller (export_taso.c). */
+/* taso_write.c -- turns a rule's instance into one of TASO's rules, and that into bytes. Where TASO
+   wants a number and the rule leaves it open, one is chosen: strides of 1, windows of 3, the same
+   padding everywhere. The caller checks whether what TASO reads back is still the rule
+   (export_taso.c). */
 #include "graphs/onnx/file/wire.h"
 #include "rules/taso_write.h"
 #include <string.h>
@@ -11,7 +12,7 @@ typedef struct Maker {
     Arena *arena;
     const Instance *i;
     TasoRule *rule;
-    TasoTensor *at; /* by value */
+    TasoTensor *at; /* for each value */
     int side, pad;
     const char *why;
 } Maker;
@@ -28,7 +29,7 @@ static const Attr *attr_of(const Node *n, const Attr attr[], const char *name) {
     return k < 0 ? NULL : &attr[k];
 }
 
-/* Entry k of a list; `open` where it is not a number. */
+/* Entry k of a list, or `open` if it is not a small number. */
 static int list_entry(const Maker *m, const Attr *a, int k, int open) {
     int64_t v;
     bool small = a && k < a->ints.n && poly_constant(m->w, a->ints.v[k], &v) && v >= 0 && v < 1000;
@@ -156,7 +157,8 @@ static bool make_op(Maker *m, NodeId id) {
 
 /* ---- the rule */
 
-/* Where nothing else says a rank, variables up to -6 are matrices for TASO. */
+/* Numbers the inputs. Where nothing else fixes a rank, TASO takes variables up to -6 as
+   matrices. */
 static bool name_inputs(Maker *m) {
     int matrix = 1, image = MATRICES + 1;
     for (int k = 0; k < m->i->ninput; k++) {

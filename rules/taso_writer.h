@@ -1,5 +1,5 @@
-/* taso_writer.h -- one rule of TASO's while it becomes text (taso_text.c): the sizes that are
-   solved, what both sides demand of the others, and the values of both sides. */
+/* taso_writer.h -- the state of turning one of TASO's rules into text (taso_text.c): the sizes that
+   are solved for, the equalities that both sides demand, and the values of both sides. */
 #ifndef ISOMER_TASO_WRITER_H
 #define ISOMER_TASO_WRITER_H
 #include "graphs/graph.h"
@@ -11,7 +11,8 @@ typedef struct Solution {
     Symbol from[SOLVED];
     Poly to[SOLVED];
 } Solution;
-typedef struct Ratios { /* channels of a convolution's inputs, and its number of groups */
+typedef struct Ratios { /* channels of a convolution's input and of its kernel, and its number of
+                           groups */
     Poly over, under, group;
 } Ratios;
 typedef struct TasoWriter {
@@ -19,44 +20,46 @@ typedef struct TasoWriter {
     Arena *arena;
     const TasoRule *rule;
     const char *why;
-    bool settled;             /* the groups of convolutions are */
-    bool any_rank;            /* no operator fixes a rank: all inputs are F [b..] */
-    int rank[TASO_VARIABLES]; /* of variable -k; -1: it does not occur */
+    bool settled;             /* the numbers of groups of convolutions are settled */
+    bool any_rank;            /* no operator fixes a rank, so all inputs are F [b..] */
+    int rank[TASO_VARIABLES]; /* rank of variable -k; -1: it does not occur */
     Value input[TASO_VARIABLES];
-    Solution sizes; /* of the left side, and of what only the right side names */
-    Solution all;   /* with the equalities of the right side: used to divide */
+    Solution sizes; /* solutions for sizes of the left side, and for those that only the right side
+                       names */
+    Solution all;   /* the same with the equalities of the right side; used to divide */
     int neq, nhelper, naux;
     Poly eq[EQUALITIES];
-    bool only_text[EQUALITIES]; /* a demand of TASO's that no node of ours has */
-    Symbol helper[SOLVED];      /* named on the right side alone */
-    Symbol auxiliary[SOLVED];   /* numbers of groups and the like, which may stand for anything */
+    bool only_text[EQUALITIES]; /* a demand of TASO that no node here has */
+    Symbol helper[SOLVED];      /* sizes that only the right side names */
+    Symbol auxiliary[SOLVED];   /* numbers of groups and similar, which may be any numbers */
     int npositive, nratio;
     Ratios ratio[TASO_NODES];
-    Symbol positive[SOLVED]; /* what was divided by */
+    Symbol positive[SOLVED]; /* symbols that were divided by */
     Value value[2][TASO_NODES][2];
-    Text *text; /* NULL: only types are wanted */
+    Text *text; /* NULL: only the types are computed */
     int side;
 } TasoWriter;
 
-bool taso_refuse(TasoWriter *, const char *why); /* false; the first reason is kept */
+bool taso_refuse(TasoWriter *, const char *why); /* returns false; the first reason is kept */
 
-/* taso_sizes.c: sizes and what is demanded of them. */
+/* taso_sizes.c: sizes and the equalities between them. */
 Poly solution_apply(TasoWriter *, const Solution *, Poly);
-/* What an operator names that its inputs do not say: on the left a variable of the pattern, on the
-   right to be found. */
+/* A size that an operator has but its inputs do not determine: on the left side a variable of the
+   pattern, on the right side one to be solved for. */
 Poly taso_unknown(TasoWriter *, const char *stem, int number);
-void taso_demand(TasoWriter *, Poly a, Poly b, bool only_text); /* a == b */
-/* p == 0 solved for a symbol that stands alone in it, which is added to *out; false: none does. */
+void taso_demand(TasoWriter *, Poly a, Poly b, bool only_text); /* demands a == b */
+/* Solves p == 0 for a symbol that is a term of it by itself, and adds the solution to *out. Returns
+   false if there is none. */
 bool taso_solve(TasoWriter *, Poly, Solution *out);
-/* p without the factors that all its terms have in common; that they are positive is noted. */
+/* Divides p by the symbols that all its terms have in common, and notes that these are positive. */
 Poly taso_divided(TasoWriter *, Poly);
 bool taso_among(Symbol, int n, const Symbol *list);
 
-/* taso_nodes.c: TASO's operators as nodes of ours. */
-/* Operator `number` of the current side: makes its nodes and, if text is wanted, writes their
-   lines. False: refused. */
+/* taso_nodes.c: TASO's operators as nodes. */
+/* Makes the nodes of operator `number` of the current side and, if text is wanted, writes their
+   lines. Returns false if the operator is refused. */
 bool taso_write_op(TasoWriter *, int number);
-Value taso_value(const TasoWriter *, TasoTensor); /* on the current side */
-void taso_print_value(TasoWriter *, TasoTensor);  /* its name, after a space */
+Value taso_value(const TasoWriter *, TasoTensor); /* the value of a tensor of the current side */
+void taso_print_value(TasoWriter *, TasoTensor);  /* prints its name after a space */
 Dims taso_dims(TasoWriter *, Value);
 #endif

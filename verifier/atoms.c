@@ -1,10 +1,12 @@
-/* atoms.c -- the factors of terms: elements of inputs, sizes, and functions, maxima and sums of
-   forms, interned with the variables that they depend on. */
+/* atoms.c -- atoms: elements of inputs, sizes, and functions, maxima and sums of forms. They are
+   interned, together with the variables on which they depend. */
 #include "verifier/tables.h"
 #include <string.h>
 
 const AtomInfo *atom_info(Prover *p, Atom a) { return slot_get(&p->tables->atoms, a); }
 
+/* The note_ functions add to an atom's record what follows from one of its components: free
+   variables (except those in `except`), height and hashes. */
 static void note_nf(Prover *p, AtomInfo *i, Symbol **v, Nf nf, int nexcept, const Symbol *except) {
     int n = nf_size(p, nf);
     uint64_t sum = 0;
@@ -14,7 +16,7 @@ static void note_nf(Prover *p, AtomInfo *i, Symbol **v, Nf nf, int nexcept, cons
         i->heads += mix(b->heads, 1);
         free_add(p, &i->nfree, v, b->nfree, b->free, nexcept, except);
         if (b->height > i->height) i->height = b->height;
-        sum += mix(b->mask, mix((uint64_t)c.p, (uint64_t)c.q)); /* in any order */
+        sum += mix(b->mask, mix((uint64_t)c.p, (uint64_t)c.q)); /* a sum: in any order */
     }
     i->mask = mix(i->mask, sum);
 }
@@ -43,13 +45,13 @@ static void note_parts(Prover *p, AtomInfo *i, Symbol **v) {
         i->height = 0;
         note_nf(p, i, v, x->nf, x->nvar, x->var);
         note_dom(p, i, v, x->dom, x->nvar, x->var);
-        sum += i->mask; /* in any order */
+        sum += i->mask; /* a sum: in any order */
         if (i->height + (x->nvar > 0) > height) height = i->height + (x->nvar > 0);
     }
     if (i->npart) i->height = height;
     i->mask = mix(before, sum);
 }
-/* Interns the record; what follows from it is worked out once. */
+/* Interns an atom. What follows from its components is computed only if it is new. */
 static Atom atom_put(Prover *p, AtomInfo info) {
     RecordWords w = {0};
     uint64_t bits;
@@ -98,8 +100,8 @@ Atom atom_nested(Prover *p, AtomKind kind, uint32_t word, Nf a, Nf b) {
 }
 Atom atom_holding(Prover *p, Nf nf) { return atom_nested(p, AT_PAIR, PAIR_HOLDS, nf, 0); }
 
-/* The variables of a part in the order in which its form shows them; those that only the domain has
-   come last. */
+/* Writes the part's variables in canonical order: as its form mentions them, then those that only
+   the domain has. Returns how many. */
 static int part_order(Prover *p, const Part *part, Symbol *out, int *height) {
     int n = 0, size = nf_size(p, part->nf);
     *height = 0;

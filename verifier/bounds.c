@@ -1,17 +1,21 @@
-/* bounds.c -- intervals of integers: an element of an input lies in its type, sums and products lie
-   where those of the bounds do, a maximum where one of its arguments does, and a sum over n places
-   is at most n times as great. So bounds are numbers or polynomials in sizes; the latter lie on
-   both sides of 0. A product of k bytes by k others stays in 32 bits where 255*255*k does: what is
-   asked of k is the rule's condition. */
+/* bounds.c -- computes bounds of integer values from the operators' definitions, to see whether
+   they can overflow their element type.
+
+   An element of an input lies in its type's range; sums and products are bounded by those of the
+   bounds; a maximum lies where one of its arguments does; a sum over n values is at most n times as
+   great as its greatest term. Bounds are numbers or, after a sum over a symbolic size, polynomials
+   in sizes; polynomial bounds always have 0 between them. So a sum of k products of two bytes stays
+   in 32 bits if 255*255*k does, and this condition on k becomes a condition of the rule. */
 #include "verifier/bounds.h"
 #include "verifier/scope.h"
 #include "ops/base/least.h"
 #include "ops/core/element.h"
 
 enum {
-    BITS_MAX = 32,  /* wider integers have no bounds here */
-    SMALL = 1 << 30 /* numbers up to this are multiplied in 64 bits */
+    BITS_MAX = 32,  /* bits; wider integers have no bounds here */
+    SMALL = 1 << 30 /* the product of two numbers up to this fits into 64 bits */
 };
+/* The node whose definition is being walked through. */
 typedef struct BoundsWalk {
     NfImport *m;
     const Node *node;
@@ -26,15 +30,17 @@ static Bounds bounds(Poly low, Poly high) {
 static Bounds between(World *w, int64_t low, int64_t high) {
     return bounds(poly_int(w, low), poly_int(w, high));
 }
+/* If both bounds are numbers, writes them to v. */
 static bool numbers(World *w, Bounds x, int64_t v[2]) {
     return poly_constant(w, x.low, &v[0]) && poly_constant(w, x.high, &v[1]);
 }
 static int64_t greatest(int64_t a, int64_t b) { return a > b ? a : b; }
-/* With 0 among them, as polynomials always have. */
+/* The bounds extended to include 0, as bounds that are polynomials always do. */
 static Bounds with_zero(World *w, Bounds x) {
     int64_t v[2];
     return x.known && numbers(w, x, v) ? between(w, int64_least(v[0], 0), greatest(v[1], 0)) : x;
 }
+/* Bounds of a value that lies within x or within y. */
 static Bounds either(World *w, Bounds x, Bounds y) {
     int64_t u[2], v[2];
     if (!x.known || !y.known) return unknown;
@@ -49,7 +55,7 @@ static Bounds sum_of(World *w, Bounds x, Bounds y) {
     return bounds(poly_add(w, x.low, y.low), poly_add(w, x.high, y.high));
 }
 static bool is_small(const int64_t v[2]) { return v[0] >= -SMALL && v[1] <= SMALL; }
-/* |x| is at most high - low where 0 lies between the two. */
+/* For polynomial bounds it uses that |x| <= high - low if 0 lies between the two. */
 static Bounds product_of(World *w, Bounds x, Bounds y) {
     int64_t u[2], v[2];
     if (!x.known || !y.known) return unknown;
@@ -62,7 +68,7 @@ static Bounds product_of(World *w, Bounds x, Bounds y) {
     const Poly most = poly_mul(w, poly_sub(w, x.high, x.low), poly_sub(w, y.high, y.low));
     return bounds(poly_scale(w, most, -1), most);
 }
-/* A number that depends on sizes alone, and is shown not to be negative. */
+/* Returns whether n depends on sizes only and is shown not to be negative. */
 static bool counts(const BoundsWalk *k, Poly n) {
     World *w = world_of(k);
     Prover *p = k->m->p;
@@ -95,7 +101,8 @@ static bool is_whole_number(World *w, Ex e, int64_t *v) {
     *v = x.p;
     return x.kind == EX_NUM && x.q == 1;
 }
-/* max(min(e, high), low) or min(max(e, low), high), whatever e is: not beyond the two numbers. */
+/* Returns whether the node is max(min(e, high), low) or min(max(e, low), high) for two numbers. Its
+   value then lies between these two, whatever e is. */
 static bool is_limited(World *w, const ExNode *x, Bounds *y) {
     const ExKind inner = x->kind == EX_MAX2 ? EX_MIN2 : EX_MAX2;
     int64_t u, v;
@@ -166,7 +173,7 @@ static Bounds of_value(NfImport *m, Value v) {
 
 /* ---- in a type */
 
-/* c - a*p >= 0 as floor(c/a) - p >= 0. */
+/* Writes c - a*p >= 0 as floor(c/a) - p >= 0. */
 static Poly tightened(World *w, Poly p) {
     Monomial m;
     int64_t c = 0;
@@ -178,7 +185,8 @@ static Poly tightened(World *w, Poly p) {
     if (a < 2 || c < 0 || !poly_divide(w, rest, poly_int(w, a), &divided)) return p;
     return poly_add(w, divided, poly_int(w, c / a));
 }
-/* p is not negative, perhaps because the rule will say so. */
+/* Returns whether p >= 0 is shown. If not, and if sizes could make it true, p >= 0 is added to
+   m->lack: it may become a condition of the rule. */
 static bool follows(NfImport *m, Poly p) {
     World *w = m->p->w;
     const Lit l = {tightened(w, p), false},

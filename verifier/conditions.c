@@ -1,4 +1,4 @@
-/* conditions.c -- conditions on indices and sizes: literals (p = 0, p >= 0) in lowest terms, and
+/* conditions.c -- conditions on indices and sizes: literals (p = 0 or p >= 0) in lowest terms, and
    interned sets of them. */
 #include "verifier/conditions.h"
 #include "verifier/tables.h"
@@ -6,7 +6,7 @@
 
 /* ---- literals */
 
-/* gcd of the coefficients but the constant one, which is put into *c. */
+/* Returns the gcd of all coefficients except the constant one, which it writes to *c. */
 static int64_t split_content(const World *w, Poly x, int64_t *c) {
     int64_t g = 0;
     PolyScan s = poly_scan(w, x);
@@ -50,7 +50,8 @@ bool lit_mentions(Prover *p, Lit l, int n, const Symbol *v) {
 static uint32_t pack(Lit l) { return l.p << 1 | l.eq; }
 static Lit unpack(uint32_t x) { return (Lit){x >> 1, x & 1}; }
 
-/* Sorted insertion without repetition; false when the literal is plainly false. */
+/* Inserts the literal into the sorted list v, unless it is there already or always true. Returns
+   false if the literal is always false. */
 static bool insert_literal(Prover *p, uint32_t *v, int *n, Lit l) {
     int truth = lit_truth(p, &l);
     if (truth >= 0) return truth;

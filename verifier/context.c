@@ -1,4 +1,4 @@
-/* context.c -- what holds at every point of a context, by the solver (apply.h). */
+/* context.c -- asks the solver what holds at every point of a context (apply.h). */
 #include "verifier/apply.h"
 
 bool prover_empty(Prover *p, Dom ctx, Dom d) {

@@ -1,22 +1,24 @@
-/* exact.c -- operations of floats that no float type rounds: sums of small integers, and what
-   saturates to a type of 8 bits. Every integer up to 256 is held by every float type that has a
-   definition here, bfloat16 being the coarsest. */
+/* exact.c -- recognizes operations on floats that no float type rounds: sums of small integers, and
+   saturation to an integer type of 8 bits. Every float type with a definition here represents all
+   integers up to 256; bfloat16 is the coarsest. */
 #include "verifier/exact.h"
 #include "ops/core/element.h"
 #include "verifier/bounds.h"
 #include <math.h>
 
+/* Integers of magnitude up to HELD_MOST are represented by floats of at least HELD_DIGITS
+   digits. */
 enum { HELD_DIGITS = 8, HELD_MOST = 1 << HELD_DIGITS, SATURATED_BITS = 8 };
 
-typedef struct Held { /* an integer from low to high */
+typedef struct Held { /* an integer value from low to high */
     int64_t low, high;
-    bool minus_zero; /* a float may compute it as -0, which no integer is */
+    bool minus_zero; /* computed in floats, it may be -0 */
 } Held;
 static bool is_within(Held h) { return h.low >= -HELD_MOST && h.high <= HELD_MOST; }
 static Held sum_of(Held a, Held b) {
     return (Held){a.low + b.low, a.high + b.high, a.minus_zero && b.minus_zero};
 }
-/* Both are within what is held, so nothing overflows. */
+/* Both are within HELD_MOST, so nothing overflows. */
 static Held product_of(Held a, Held b) {
     const int64_t corner[4] = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
     Held y = {corner[0], corner[0], true};
@@ -26,7 +28,7 @@ static Held product_of(Held a, Held b) {
     }
     return y;
 }
-/* A single float. */
+/* Returns whether the constant is a single float that is an integer within HELD_MOST. */
 static bool held_constant(World *w, const Type *t, const void *bytes, Held *out) {
     if (t->dtype != DT_FLOAT || type_count(w, t) != poly_int(w, 1)) return false;
     const double v = element_real(t->dtype, bytes, 0);
@@ -35,7 +37,8 @@ static bool held_constant(World *w, const Type *t, const void *bytes, Held *out)
     return true;
 }
 static bool held_tree(NfImport *, const Node *, Ex, Held *);
-/* An integer, or a float that is computed from integers. */
+/* Returns whether the value is an integer with known bounds, or a float that is computed from such
+   integers. */
 static bool held_value(NfImport *m, Value v, Held *out) {
     World *w = m->p->w;
     const DType t = value_type(w, v)->dtype;
@@ -58,7 +61,8 @@ static Held either(Held a, Held b) {
     return (Held){a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high,
                   a.minus_zero || b.minus_zero};
 }
-/* Sums, products, choices, elements and numbers, all of them integers that are held. */
+/* Returns whether the expression consists of sums, products, choices, elements and numbers, all of
+   which are integers within HELD_MOST. */
 static bool held_tree(NfImport *m, const Node *node, Ex e, Held *out) {
     ExNode x;
     Held a, b;
@@ -91,7 +95,7 @@ bool exact_is_integer(Scope *s, Ex e) {
 
 /* ---- saturation */
 
-/* The other operand, if one of the two is the number. */
+/* If one operand of the node is the number v, sets *other to the other one. */
 static bool other_than(World *w, const ExNode *x, int64_t v, Ex *other) {
     const bool first = ex_is(w, x->a, v);
     *other = first ? x->b : x->a;

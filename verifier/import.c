@@ -1,6 +1,6 @@
-/* import.c -- from the trees that operators define to normal forms, one node at a time: the form of
-   a value over canonical indices is worked out and simplified once, and put in place, with its
-   indices substituted, wherever the value is read. */
+/* import.c -- turns the definitions of operators into normal forms, one node at a time. The form of
+   a value, over canonical names of its indices, is computed and simplified once; wherever the value
+   is read, this form is used with its indices substituted. */
 #include "verifier/bounds.h"
 #include "verifier/exact.h"
 #include "verifier/rule_numbers.h"
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { CONSTANT_WORD = 1 << 20 /* inputs have lower numbers than constants */ };
+enum { CONSTANT_WORD = 1 << 20 /* added to a constant's number, above the numbers of inputs */ };
 
 void import_init(NfImport *m) {
     for (int k = 0; k < RANK_MAX; k++) m->index[k] = variable_new(m->p);
@@ -43,6 +43,7 @@ static Nf number_nf(Prover *p, DType t, const ExNode *x) {
     bool rounded = p->any_numbers && dtype_class(t) == 'F' && !type_holds(t, v.p, v.q);
     return rounded ? nf_atom(p, atom_real(p, (double)x->p / (double)x->q)) : nf_number(p, v);
 }
+/* The element that an EX_AT reads. */
 static Nf element_nf(Scope *s, const ExNode *x) {
     Poly to[RANK_MAX];
     Value v = s->node->in[x->word];
@@ -55,8 +56,9 @@ static bool is_recip(Scope *s, Ex e, Ex *of) {
     *of = x.a;
     return x.kind == EX_FN && x.word == FN_RECIP;
 }
-/* x*1 and products of numbers that are numbers of the type are exact (x + 0 is not: -0 + 0 is 0);
-   the rest is kept as it is. */
+/* A float operation in an exact prover. x*1 and products of numbers that the type represents are
+   exact and are computed (x + 0 is not: -0 + 0 is 0); everything else stays an uninterpreted
+   pair. */
 static Nf kept_pair(Scope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
     const uint32_t own = s->node->op->flags & (OP_SELECTS | OP_DECIDES) ? PAIR_SELECTS : 0;
@@ -79,6 +81,7 @@ static Nf kept_pair(Scope *s, Dom ctx, const ExNode *x) {
         return nf_number(p, ab);
     return apply_pair(p, ctx, own + x->kind, l, r);
 }
+/* The form of an expression in integers that floats represent: its arithmetic is exact. */
 static Nf integer_nf(Scope *s, Dom ctx, Ex e) {
     const bool before = s->whole;
     s->whole = true;
@@ -107,14 +110,15 @@ static Nf choice_nf(Scope *s, Dom ctx, const ExNode *x) {
             sum = nf_add(p, sum, nf_guard(p, import_tree(s, dom_and(p, ctx, no[k]), x->b), no[k]));
     return sum;
 }
-/* Sizes, indices and elements of inputs, which must be integers. */
+/* The polynomial of an atom in an index: a size, an index, or an element of an input, which must be
+   an integer. */
 static bool data_atom(Prover *p, const AtomInfo *a, Poly *out) {
     if (a->kind == AT_SIZE) *out = poly_symbol(p->w, a->word);
     if (a->kind == AT_VALUE) *out = a->index[0];
     if (a->kind == AT_INPUT) *out = poly_read(p->w, a->word, a->index, a->nindex);
     return a->kind == AT_SIZE || a->kind == AT_VALUE || a->kind == AT_INPUT;
 }
-/* The same; elements of inputs must be truth values: 0 or 1. */
+/* The same for a condition: elements of inputs must be truth values, 0 or 1. */
 static bool truth_atom(Prover *p, const AtomInfo *a, Poly *out) {
     const bool good = data_atom(p, a, out);
     if (good && a->kind == AT_INPUT) *out = poly_place(p->w, *out, poly_int(p->w, 2));
@@ -175,8 +179,8 @@ static Nf take_nf(Scope *s, Dom ctx, const ExNode *x) {
     }
     return sum;
 }
-/* Is there a point of the part's domain wherever ctx holds? Conditions on sizes alone may follow
-   where the result is used: they are collected. */
+/* Notes whether the part's domain has a point wherever ctx holds. Conditions on sizes alone may
+   still follow where the result is used, so they are collected in p->inhabited. */
 static void check_inhabited(Prover *p, Dom ctx, const Part *part) {
     Dom d = part->dom;
     bool plain = true;
@@ -190,8 +194,8 @@ static void check_inhabited(Prover *p, Dom ctx, const Part *part) {
     }
     p->maybe_empty |= !plain;
 }
-/* The sum over var where d, written out over the first variable of few values, then over the
-   rest. */
+/* The sum of `body` over var where d holds. It is written out over the variables with a count,
+   those of few values. */
 static Nf written_out(Prover *p, Nf body, int n, const Symbol *var, const int *count, Dom d) {
     int k = 0;
     while (k < n && !count[k]) k++;
@@ -221,7 +225,7 @@ static Nf reduction_nf(Scope *s, Dom ctx, const ExNode *x) {
                          : nf_bind(p, part.nf, x->n, var, d);
     part = part_simplify(p, ctx, part);
     if (x->kind == EX_MAXIMUM) return apply_max(p, ctx, 1, &part);
-    return apply_sum(p, ctx, part); /* of one element, too: 0 + -0 is 0 */
+    return apply_sum(p, ctx, part); /* even of one element, since 0 + -0 is 0 */
 }
 static Nf least_nf(Prover *p, Dom ctx, Nf a, Nf b) {
     return nf_add(p, nf_add(p, a, b), nf_scale(p, apply_max2(p, ctx, a, b), ratio(-1, 1)));
@@ -235,8 +239,9 @@ static Nf saturated_nf(Scope *s, Dom ctx, const ExNode *x, const Saturation *of)
     return x->kind == EX_MAX2 ? apply_max2(p, ctx, least_nf(p, ctx, sum, greatest), least)
                               : least_nf(p, ctx, apply_max2(p, ctx, sum, least), greatest);
 }
-/* Forms are numbered as they are met, and their order follows the numbers: b is met first, whatever
-   the order in which a compiler evaluates arguments. */
+/* A sum, product, maximum or minimum of two. Forms are numbered as they are made, and their order
+   follows these numbers. So b is imported first in a statement of its own: the order must not
+   depend on the order in which a compiler evaluates arguments. */
 static Nf of_two(Scope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
     const Nf b = import_tree(s, ctx, x->b), a = import_tree(s, ctx, x->a);
@@ -293,7 +298,8 @@ static Atom element_atom(NfImport *m, Value v, uint32_t word) {
         index[k] = poly_is(p->w, d.v[k], 1) ? 0 : poly_symbol(p->w, m->index[k]);
     return atom_input(p, word, d.n, index);
 }
-/* A constant of one float or integer is a number; other constants are tensors like inputs. */
+/* A constant that is one float32 or one integer is a number; any other constant is a tensor, like
+   an input. */
 static Nf constant_nf(NfImport *m, Value v) {
     Type t;
     const void *bytes;
@@ -313,6 +319,7 @@ bool import_is_input(NfImport *m, Value v, Nf *form) {
     if (k >= 0) *form = nf_atom(m->p, element_atom(m, v, (uint32_t)k));
     return k >= 0;
 }
+/* The form of an input or a constant. */
 static bool opaque_nf(NfImport *m, Value v, Nf *form) {
     if (import_is_input(m, v, form)) return true;
     if (!constant_get(m->p->w, v, NULL, &(const void *){NULL})) return false;
@@ -328,7 +335,7 @@ Ex import_definition(NfImport *m, Value v, const Node *node) {
     }
     return e;
 }
-/* The definition is an element of integers that its floats may not hold. */
+/* Returns whether the definition copies an integer element into a float type that may round it. */
 static bool rounds_integer(NfImport *m, Value v, const Node *node, Ex definition) {
     ExNode x;
     int64_t limit[2];

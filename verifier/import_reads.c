@@ -1,12 +1,13 @@
-/* import_reads.c -- which elements of inputs a value's definition looks at, and what its partial
-   functions want of their arguments: one node at a time, like the forms of import.c. */
+/* import_reads.c -- lists which elements of inputs a value's definition reads, and what its partial
+   functions want of their arguments. Like the forms of import.c, the lists are computed once for
+   each value, over canonical names of its indices. */
 #include "verifier/defined.h"
 #include "verifier/exact.h"
 #include "verifier/simplify.h"
 #include <string.h>
 
 enum { READS_MAX = 2000 };
-typedef struct Reach { /* the open variables, and the condition under which something is read */
+typedef struct Reach { /* the bound variables and the condition under which something is read */
     int n;
     const Symbol *var;
     Dom dom;
@@ -19,7 +20,8 @@ static void add_part(Prover *p, Parts *s, Part x) {
     ARENA_GROW(p->arena, s->v, s->room, s->n + 1);
     s->v[s->n++] = x;
 }
-/* The part, its variables renamed, under more variables and conditions. */
+/* The part, opened, with its indices substituted by m, under the additional variables and condition
+   of r. */
 static Part part_under(Prover *p, const Part *x, Map m, Reach r) {
     Part y = part_open(p, x);
     Symbol *v = ARENA_NEW(p->arena, Symbol, y.nvar + r.n + 1);
@@ -36,8 +38,8 @@ static bool is_product(World *w, Ex e) {
     ex_get(w, e, &x);
     return x.kind == EX_MUL;
 }
-/* What is summed, where the sum's condition holds; or for READS_PADDED, where its factors
-   have elements. */
+/* Lists what the body of a sum or maximum reads: where its condition holds or, for READS_PADDED,
+   wherever the factors of a product have elements. */
 static void read_summand(Scope *s, const ExNode *x, Reach r, Parts *out) {
     Prover *p = s->m->p;
     const bool padding = x->kind == EX_SUM && x->cond.n && is_product(p->w, x->a);
@@ -48,7 +50,7 @@ static void read_summand(Scope *s, const ExNode *x, Reach r, Parts *out) {
     read_tree(s, x->a, r, out);
     s->padded = outer;
 }
-/* Where the element at these indices exists. */
+/* The condition that the element at these indices exists. */
 static Dom element_exists(Scope *s, const ExNode *x, const Poly to[]) {
     Prover *p = s->m->p;
     const Dims size = scope_sizes(s->m, s->node->in[x->word]);
@@ -59,8 +61,8 @@ static Dom element_exists(Scope *s, const ExNode *x, const Poly to[]) {
     }
     return dom_make(p, 2 * x->n, l);
 }
-/* What a sum or maximum reads, its variables from k on; those of few values are written out where
-   the sum itself is. */
+/* Lists what a sum or maximum reads, over its variables from number k on. Those with a count are
+   written out, as they are where the sum itself is imported. */
 static void read_over(Scope *s, const ExNode *x, const int *count, int k, Reach r, Parts *out) {
     Prover *p = s->m->p;
     if (k == x->n) {
@@ -78,7 +80,7 @@ static void read_over(Scope *s, const ExNode *x, const int *count, int k, Reach 
     const Dom d = dom_and(p, r.dom, scope_variable(s, old, &more[r.n]));
     read_over(s, x, count, k + 1, (Reach){r.n + 1, more, d}, out);
 }
-/* What a partial function wants of its arguments. */
+/* Lists what a partial function wants of its arguments. */
 static void want_args(Scope *s, const ExNode *x, Reach r, Parts *out) {
     Prover *p = s->m->p;
     Cell cell[CELLS_MAX];
@@ -94,12 +96,13 @@ static void want_args(Scope *s, const ExNode *x, Reach r, Parts *out) {
         for (int j = 0; j < count; j++) add_part(p, out, (Part){r.n, r.var, here, found[j]});
     }
 }
-/* What may make a NaN of numbers, infinities among them. */
+/* Returns whether the operation may make a NaN of numbers, including infinities. */
 static bool computes(const Scope *s, const ExNode *x) {
     return !s->whole && (x->kind == EX_ADD || x->kind == EX_MUL || x->kind == EX_POW ||
                          x->kind == EX_SUM || x->kind == EX_FN);
 }
-/* The result of an operation: in an exact prover, which operation on what. */
+/* Lists the result of an operation. In an exact prover its form says which operation was done on
+   what. */
 static void add_computed(Scope *s, Ex e, Reach r, Parts *out) {
     Prover *p = s->m->p;
     Cell cell[CELLS_MAX];
@@ -113,7 +116,7 @@ static void add_computed(Scope *s, Ex e, Reach r, Parts *out) {
             add_part(p, out, (Part){r.n, r.var, dom_and(p, r.dom, cell[k].known), here});
     }
 }
-/* A maximum wants an element: that is, its range a point. */
+/* Lists that a maximum wants its range to have a point, unless that is shown here. */
 static void want_point(Scope *s, const ExNode *x, Reach r, Parts *out) {
     Prover *p = s->m->p;
     Part part = {x->n, NULL, DOM_TRUE, 0};
@@ -128,8 +131,8 @@ static void want_point(Scope *s, const ExNode *x, Reach r, Parts *out) {
     add_part(p, out,
              (Part){r.n, r.var, r.dom, nf_atom(p, atom_nested(p, AT_PAIR, WANT_POINT, range, 0))});
 }
-/* What is not chosen is not looked at; the condition is not a number that could be lost, so only
-   its index checks and wants count. */
+/* Lists what a choice by data reads. The side that is not chosen is not read. The condition is not
+   a number that could get lost, so only its index checks and wants count. */
 static void read_choice(Scope *s, const ExNode *x, Reach r, Parts *out) {
     Prover *p = s->m->p;
     Parts condition = {0};
@@ -146,13 +149,14 @@ static void read_choice(Scope *s, const ExNode *x, Reach r, Parts *out) {
             add_part(p, out, condition.v[k]);
     }
 }
-/* A place of an axis of this size wherever d holds. */
+/* Returns whether `place` is shown to be an index on an axis of this size wherever d holds. */
 static bool is_place(Prover *p, Dom d, Poly place, Poly size) {
     const Poly end = poly_add(p->w, place, poly_int(p->w, 1));
     const Lit l[] = {lit_ge(p, place, poly_int(p->w, 0)), lit_ge(p, size, end)};
     return prover_entails(p, d, dom_make(p, 2, l));
 }
-/* What stands at the place is looked at, and so is an index that may lie outside its axis. */
+/* Lists what is read at the place that an index means, and a check of the index if it may lie
+   outside its axis. */
 static void read_taken(Scope *s, const ExNode *x, Reach r, Parts *out) {
     Prover *p = s->m->p;
     Cell cell[CELLS_MAX];
@@ -171,7 +175,7 @@ static void read_taken(Scope *s, const ExNode *x, Reach r, Parts *out) {
         read_tree(s, x->b, here, out);
     }
 }
-/* Element of an input of the node. */
+/* Lists what an element of one of the node's inputs reads or wants. */
 static void read_element(Scope *s, const ExNode *x, Reach r, Parts *out) {
     Prover *p = s->m->p;
     Poly to[RANK_MAX];
@@ -190,7 +194,9 @@ static void read_stopped(Scope *s, bool stops, Ex e, Reach r, Parts *out) {
     read_tree(s, e, r, out);
     s->stops = outer;
 }
-/* x^0 and 1^x are 1, even of a NaN. */
+/* Lists what a power reads. x^0 and 1^x are 1 even if x is NaN, so the base passes a NaN only if
+   the exponent is a constant other than 0, and the exponent only if the base is a constant other
+   than 1. */
 static void read_power(Scope *s, const ExNode *x, Reach r, Parts *out) {
     Prover *p = s->m->p;
     const Dom inside = dom_and(p, s->range, r.dom);
@@ -206,7 +212,8 @@ static void read_integers(Scope *s, Ex e, Reach r, Parts *out) {
     read_tree(s, e, r, out);
     s->whole = outer;
 }
-/* Integers make no NaN, nor does what saturates but for the number that is rounded. */
+/* Lists the results of operations that are exact: integers make no NaN, nor does saturation, except
+   in the number that is rounded. Returns false if the expression is neither. */
 static bool read_exact(Scope *s, Ex e, const ExNode *x, Reach r, Parts *out) {
     Saturation saturation;
     if (exact_is_integer(s, e)) {
@@ -253,14 +260,14 @@ static void read_tree(Scope *s, Ex e, Reach r, Parts *out) {
     if (s->wants && hides_infinity(&x)) wants_hide(p, out, before);
 }
 
-/* Simplified, and equal ones once. */
+/* Simplifies the parts and keeps one of equal ones. */
 static void tidy(Prover *p, Dom ctx, Parts *s) {
     Parts out = {.too_many = s->too_many};
     for (int k = 0; k < s->n; k++) {
         Part x = part_simplify(p, ctx, s->v[k]);
         int j = 0;
         if (x.dom && prover_empty(p, ctx, x.dom)) continue;
-        x = atom_info(p, atom_parts(p, AT_MAX, 1, &x))->part[0]; /* canonical names */
+        x = atom_info(p, atom_parts(p, AT_MAX, 1, &x))->part[0]; /* now with canonical names */
         while (j < out.n && !part_equal(&out.v[j], &x)) j++;
         if (j == out.n) add_part(p, &out, x);
     }

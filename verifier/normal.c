@@ -1,13 +1,15 @@
-/* normal.c -- terms and normal forms: sums, products, substitution. A body is closed by
-   numbering its variables in the order in which its atoms, sorted by a hash that ignores the names
-   of variables, show them; forms that differ by names only are then, with few exceptions, the same
-   number. */
+/* normal.c -- makes terms and normal forms: sums, products, substitution.
+
+   A body is closed by giving its variables canonical names. They are numbered in the order in which
+   the atoms mention them; the atoms are sorted by a hash that ignores the names of variables. With
+   few exceptions, forms that differ in names only thus become the same number. */
 #include "verifier/signs.h"
 #include "verifier/tables.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { TERMS_MAX = 1500, FACTORS_MAX = 60, POWER_MAX = 60 /* that is multiplied out */ };
+/* POWER_MAX: the greatest power that is multiplied out as a polynomial. */
+enum { TERMS_MAX = 1500, FACTORS_MAX = 60, POWER_MAX = 60 };
 
 /* ---- terms */
 
@@ -15,12 +17,14 @@ DType prover_type(Prover *p, Atom atom) {
     const AtomInfo *a = atom_info(p, atom);
     return a->kind == AT_INPUT && a->word < (uint32_t)p->ninput ? p->type[a->word] : DT_NONE;
 }
-/* Not shown from its value: the left side divides by it everywhere. */
+/* Returns whether the atom is an input that is not 0 because the left side divides by it
+   everywhere. */
 static bool is_divided_by(Prover *p, Atom atom) {
     const AtomInfo *a = p->nonzero && !p->exact ? atom_info(p, atom) : NULL;
     return a && a->kind == AT_INPUT && a->word < 64 && p->nonzero >> a->word & 1;
 }
-/* atom^a * atom^b = atom^(a + b) everywhere, under the total convention. */
+/* Returns whether atom^a * atom^b = atom^(a + b) holds everywhere, with total powers; `sum` is a +
+   b. */
 static bool powers_merge(Prover *p, Atom atom, Ratio a, Ratio b, Ratio sum) {
     if (atom_positive(p, atom)) return true;
     if (a.q == 1 && b.q == 1 && is_divided_by(p, atom)) return true;
@@ -61,7 +65,7 @@ static NfTerm with_factors(Prover *p, NfTerm t, int n, const Factor *f) {
 NfTerm term_factor(Prover *p, NfTerm t, Atom a, Ratio power) {
     return with_factors(p, t, 1, &(Factor){a, power});
 }
-/* The variables of both; a set, so one that is in both counts once. */
+/* The union of two sets of variables. */
 static const Symbol *join_variables(Prover *p, int n, const Symbol *a, int m, const Symbol *b,
                                     int *count) {
     Symbol *v = ARENA_NEW(p->arena, Symbol, n + m + 1);
@@ -107,7 +111,8 @@ static const BodyInfo *body_info(Prover *p, Body b) { return slot_get(&p->tables
 static uint64_t factor_mask(Prover *p, const Factor *f) {
     return mix(atom_info(p, f->atom)->mask, mix((uint64_t)f->power.p, (uint64_t)f->power.q));
 }
-/* The term's variables as its factors show them. */
+/* Writes the term's variables in their canonical order; returns how many. *height is the greatest
+   height of an atom; *mask is a hash of all factors that ignores names of variables. */
 static int variable_order(Prover *p, const NfTerm *t, Symbol *out, int *height, uint64_t *mask) {
     int n = 0;
     uint64_t *key = ARENA_NEW(p->arena, uint64_t, t->nfactor + 1);
@@ -136,6 +141,7 @@ static uint64_t dom_mask(Prover *p, Dom d) {
     for (int k = 0; k < x.n; k++) sum += mix(poly_info(p, x.v[k].p)->masked, x.v[k].eq);
     return sum;
 }
+/* Computes what follows from a body that is interned for the first time. */
 static void body_note(Prover *p, BodyInfo *b, uint64_t mask) {
     Symbol *v = NULL;
     const NfTerm *t = &b->term;
@@ -185,12 +191,15 @@ static Body body_close(Prover *p, NfTerm t) {
     slot_set(p, &p->tables->bodies, b, i);
     return b;
 }
+/* Variable k of those reserved for the current depth (nf_term_at). */
 static Symbol depth_symbol(Prover *p, int k) {
     if (p->depth >= HEIGHT_MAX || k >= NEST_MAX) prover_fail(p, "nested too deeply");
     Symbol *s = &p->tables->open[p->depth][k];
     if (!*s) *s = variable_new(p);
     return *s;
 }
+/* The term c * body. Its variables are renamed if `rename`: to those reserved for the current depth
+   if `at_depth`, otherwise to fresh ones. */
 static NfTerm body_open(Prover *p, Body b, Ratio c, bool rename, bool at_depth) {
     NfTerm t = body_info(p, b)->term;
     t.c = c;
@@ -218,6 +227,7 @@ static int by_body(const void *a, const void *b) {
     const NfRecord *x = a, *y = b;
     return (x->body > y->body) - (x->body < y->body);
 }
+/* Interns the sum of n terms, which it sorts and adds up in place. */
 static Nf nf_put(Prover *p, int n, NfRecord *r) {
     int m = 0;
     if (n > TERMS_MAX) prover_fail(p, "a normal form has too many terms");

@@ -1,4 +1,4 @@
-/* ranges.c -- the bound variables of a term, and the ranges over which variables run. */
+/* ranges.c -- the bound variables of a term and the ranges of variables (ranges.h). */
 #include "verifier/ranges.h"
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* reads.c -- whether two graphs look at the same elements of their inputs. Elements that another
-   part of the same side has among its own count once: a convolution reads in the middle of its
-   window what a parallel 1x1 convolution reads. */
+/* reads.c -- compares which elements of their inputs two graphs read. An element that another part
+   of the same side reads, too, counts once: a convolution reads in the middle of its window what a
+   parallel 1x1 convolution reads. */
 #include "verifier/reads.h"
 #include "verifier/explain.h"
 #include "verifier/ranges.h"
@@ -9,9 +9,10 @@
 #include "verifier/equal.h"
 #include "verifier/unify.h"
 
-enum { VARIABLES_MAX = 24, SET_MAX = 64 }; /* SET_MAX: parts that are compared pair by pair */
+/* SET_MAX: the most parts that are compared pair by pair. */
+enum { VARIABLES_MAX = 24, SET_MAX = 64 };
 
-/* The one element that a part's form is. */
+/* The element of an input that the form is, or NULL if it is something else. */
 static const AtomInfo *element(Prover *p, Nf nf) {
     if (nf_size(p, nf) != 1) return NULL;
     const NfTerm t = nf_term(p, nf, 0);
@@ -21,12 +22,13 @@ static const AtomInfo *element(Prover *p, Nf nf) {
     return a->kind == AT_INPUT ? a : NULL;
 }
 
-/* Solves e = 0 for x, or what is left of e without the symbols that its terms share. */
+/* Solves e = 0 for x, if need be after dividing e by the symbols that all its terms share. */
 static bool solve_index(Prover *p, Poly e, Symbol x, Poly *value) {
     return solve_for(p, e, x, value) ||
            solve_for(p, poly_without_shared(p->w, e, NULL, NULL), x, value);
 }
-/* What the variables of `of` must be for its element to be `one`: a guess, to be checked. */
+/* Solves for the values of the variables of the part `of` at which its element `all` is the element
+   `one`. The result is a guess that the caller checks. */
 static Map solve(Prover *p, const Part *of, const AtomInfo *one, const AtomInfo *all) {
     Symbol *from = ARENA_NEW(p->arena, Symbol, VARIABLES_MAX);
     Poly *to = ARENA_NEW(p->arena, Poly, VARIABLES_MAX);
@@ -51,7 +53,7 @@ static Map solve(Prover *p, const Part *of, const AtomInfo *one, const AtomInfo 
     return m;
 }
 
-/* Each element of x is one of y's. */
+/* Returns whether each element that x reads is shown to be one that y reads. */
 static bool among_those(Prover *p, Dom ctx, const Part *x, const Part *y) {
     const Part one = part_open(p, x), all = part_open(p, y);
     const AtomInfo *a = element(p, one.nf), *b = element(p, all.nf);
@@ -64,6 +66,7 @@ static bool among_those(Prover *p, Dom ctx, const Part *x, const Part *y) {
     return nf_subst(p, all.nf, m) == one.nf && prover_entails(p, dom_and(p, ctx, one.dom), rest);
 }
 
+/* The parts, without those whose elements another part reads, as one atom. */
 static Atom set_of(Prover *p, Dom ctx, const Parts *s) {
     Part *kept = ARENA_NEW(p->arena, Part, s->n + 1);
     bool *gone = ARENA_NEW(p->arena, bool, s->n + 1);
@@ -83,8 +86,8 @@ static bool reads_equal(Prover *p, Dom ctx, const Parts *x, const Parts *y) {
            atoms_equal(p, ctx, set_of(p, ctx, x), set_of(p, ctx, y));
 }
 
-/* Points where b, under the map, is the element a; where what is left of a difference without the
-   symbols that its terms share is 0, so is the difference. */
+/* The condition that b, with the map applied, is the element a. A difference of indices is 0 where
+   its quotient by the symbols that all its terms share is 0. */
 static Dom same_index(Prover *p, const AtomInfo *a, const AtomInfo *b, Map m) {
     Lit l[RANK_MAX];
     for (int k = 0; k < a->nindex; k++) {
@@ -95,8 +98,8 @@ static Dom same_index(Prover *p, const AtomInfo *a, const AtomInfo *b, Map m) {
     return dom_make(p, a->nindex, l);
 }
 
-/* Where the part reads the element a, in *d: the variables that the element does not determine are
-   0, one choice of many. false: it is another input's. */
+/* Sets *d to a condition under which the part reads the element a. Variables that the element does
+   not determine are set to 0, which is one choice of many. False: the part reads another input. */
 static bool reads_where(Prover *p, const AtomInfo *a, const Part *part, Dom *d) {
     const Part all = part_open(p, part);
     const AtomInfo *b = element(p, all.nf);
@@ -121,7 +124,8 @@ static bool reads_where(Prover *p, const AtomInfo *a, const Part *part, Dom *d) 
     return true;
 }
 
-/* Each element of x is one of some part's: of which, may depend on the indices. */
+/* Returns whether each element that x reads is shown to be read by some part of y; which part, may
+   depend on the indices. */
 static bool among_parts(Prover *p, Dom ctx, const Part *x, const Parts *y) {
     const Part one = part_open(p, x);
     const AtomInfo *a = element(p, one.nf);
@@ -154,8 +158,8 @@ static Reading reading_under(Prover *p, Dom ctx, const Parts *x, const Parts *y)
     explain_form(p, "right reads", reads_form(p, y));
     return reads_covered(p, ctx, x, y) ? READS_MORE : READS_OTHER;
 }
-/* Each of the indices that takes few values at one value after the other: its products with sizes
-   are linear then. */
+/* Compares at each value of the indices that take few values. Products of such an index with sizes
+   become linear. */
 static Reading reading_by_values(Prover *p, Dom ctx, int nindex, const Symbol *index,
                                  const Parts *x, const Parts *y) {
     enum { FEW = 8 };
@@ -177,6 +181,7 @@ static Reading reading_by_values(Prover *p, Dom ctx, int nindex, const Symbol *i
     }
     return reading;
 }
+/* Repeats the splits of indices that were made for the values, then compares. */
 static Reading reading_by_digits(Prover *p, Dom ctx, const Symbol *index, const IndexSplits *splits,
                                  Parts x, Parts y) {
     p->index = index;

@@ -1,7 +1,8 @@
-/* scope.c -- a definition at the element that is looked at: its symbols for indices, sizes and
-   bound variables in terms of those of the proof. */
+/* scope.c -- an operator's definition at the element that is looked at: expresses its symbols for
+   indices, sizes and bound variables in those of the proof. */
 #include "verifier/scope.h"
 
+/* A reduction is written out over at most so many values. */
 enum { UNROLL_MOST = 16 };
 
 bool scope_is_input(const NfImport *m, Value v) {
@@ -18,7 +19,7 @@ Dims scope_sizes(NfImport *m, Value v) {
 
 void scope_bind(Scope *s, Symbol from, Poly to) {
     for (int k = 0; k < s->n; k++)
-        if (s->from[k] == from) { /* a tree met again */
+        if (s->from[k] == from) { /* the same tree was imported before */
             s->to[k] = to;
             return;
         }
@@ -28,7 +29,7 @@ void scope_bind(Scope *s, Symbol from, Poly to) {
     s->from[s->n] = from;
     s->to[s->n++] = to;
 }
-/* Nothing in it is a float, which it might round on the way to an integer or a truth value. */
+/* Returns whether neither the result nor any input of the node is a float. */
 static bool is_whole(World *w, const Node *node, DType result) {
     bool whole = dtype_class(result) != 'F';
     for (int k = 0; k < node->nin; k++)

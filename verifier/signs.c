@@ -1,8 +1,9 @@
-/* signs.c -- which atoms and forms are known to be positive, or not negative, whatever the elements
-   of the inputs are. */
+/* signs.c -- finds out which atoms and forms are positive, or not negative, for all values of the
+   inputs. */
 #include "verifier/signs.h"
 #include <string.h>
 
+/* The part has no variables and no conditions. */
 static bool is_bare(const Part *x) { return !x->nvar && !x->dom; }
 
 /* ---- atoms */
@@ -44,8 +45,8 @@ static bool size_itself(Prover *p, const AtomInfo *a, Poly *out) {
     *out = a->kind == AT_SIZE ? poly_symbol(p->w, a->word) : 0;
     return a->kind == AT_SIZE;
 }
-/* The form is a number times a polynomial of sizes, which the facts on sizes show to be at least
-   `low`. */
+/* Returns whether the form is a rational multiple of a polynomial in sizes that the facts on sizes
+   show to be at least `low`. */
 static bool sizes_at_least(Prover *p, Nf a, int64_t low) {
     int n = nf_size(p, a);
     int64_t denominator = 1;
@@ -74,7 +75,8 @@ static bool terms_nonnegative(Prover *p, Nf a) {
     }
     return true;
 }
-/* c*max{a | b | ..} + d >= c*(a + b)/2 + d for c > 0: |x| = 2*max{0 | x} - x >= 0, for instance. */
+/* Uses c*max{a | b | ..} + d >= c*(a + b)/2 + d for c > 0. This shows, for instance, that |x| =
+   2*max{0 | x} - x >= 0. */
 static bool above_middle(Prover *p, Nf nf) {
     int n = nf_size(p, nf);
     for (int k = 0; k < n; k++) {
@@ -94,8 +96,8 @@ static bool above_middle(Prover *p, Nf nf) {
     }
     return false;
 }
-/* The terms over the variables and the domain of this one, without either; false: another one may
-   be negative. */
+/* Collects the terms that have the variables and domain of `like`, without these, in *inner.
+   Returns false if one of the remaining terms may be negative. */
 static bool sums_alike(Prover *p, Nf nf, const NfTerm *like, Nf *inner) {
     int n = nf_size(p, nf), m = 0;
     NfTerm *in = ARENA_NEW(p->arena, NfTerm, n);

@@ -1,4 +1,4 @@
-/* splits.c -- an index as its digits. */
+/* splits.c -- replaces an index by its digits (splits.h). */
 #include "verifier/splits.h"
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* tables.c -- what all parts of normal forms share: the tables in which they are interned, the
-   names of bound variables, coefficients, and the variables of polynomials. */
+   names of bound variables, arithmetic on coefficients, and the variables of polynomials. */
 #include "verifier/tables.h"
 #include <string.h>
 
@@ -79,8 +79,8 @@ Ratio ratio_times(Prover *p, Ratio a, Ratio b) {
 
 /* ---- variables of polynomials */
 
-/* Floors, minima and digits of variables count as variables themselves, but not where one of their
-   variables is excepted. */
+/* Returns whether s counts as one of the excepted variables. A floor, minimum or digit does if it
+   depends on one of them. */
 static bool excepted(Prover *p, Symbol s, int n, const Symbol *except) {
     if (!n) return false;
     SymbolKind kind = symbol_def(p->w, s).kind;
@@ -97,7 +97,7 @@ void free_add(Prover *p, int *n, Symbol **v, int nadd, const Symbol *add, int ne
         *v = more;
     }
 }
-/* The variables of a derived symbol were collected before. */
+/* Returns whether a derived symbol depends on a variable that was collected before. */
 static bool derived_known(Prover *p, SymbolDef d, int n, Symbol *v) {
     for (uint32_t j = 0; j < d.narg; j++)
         for (int k = 0; k < n; k++)

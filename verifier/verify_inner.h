@@ -8,9 +8,8 @@
 #define VERIFY_SEED 20261121 /* the seed of all random sizes and data */
 enum {
     EARLY_ELEMENTS = 200, /* the most elements of a tensor when sizes are tried before a proof */
-    CONDITIONS_MAX =
-        16,         /* conditions added to a rule, at most; if it needs more it is not proved */
-    PROVED_MAX = 16 /* lengths that are kept to compare later ones with (spectators) */
+    CONDITIONS_MAX = 16,  /* conditions added to a rule; if it needs more it is not proved */
+    PROVED_MAX = 16       /* lengths that are kept to compare later ones with (spectators) */
 };
 /* Conditions added to a rule, as text, and where each comes from (Missing.side or "inferred"). */
 typedef struct Conditions {

@@ -1,21 +1,25 @@
-/* wrap.c -- integers of n bits are numbers modulo 2^n. A normal form is over all integers, which is
-   the same thing as long as only sums and products are taken: equal polynomials are equal modulo
-   2^n. What looks at the number itself (a maximum, a function, a choice, another element type) must
-   not meet one that may have left its type: its argument is an element of an input, or one of
-   several such elements, or lies between bounds in the type (bounds.h). Within one operator's
-   definition integers are those of mathematics. */
+/* wrap.c -- checks that normal forms are right for integers of n bits, which are numbers modulo
+   2^n.
+
+   A normal form computes over all integers. As long as only sums and products are taken, this is
+   right, since equal polynomials are equal modulo 2^n. An operation that looks at the number itself
+   (a maximum, a function, the condition of a choice, a conversion to another element type) must not
+   get an integer that may have left its type. Its argument has to be an element of an input, a
+   choice among such elements, or a value with bounds within the type (bounds.h). Within the
+   definition of one operator, integers are taken to be those of mathematics. */
 #include "verifier/wrap.h"
 #include "verifier/bounds.h"
 #include "verifier/scope.h"
 #include "ops/core/element.h"
 
 enum {
+    /* Computed signed indices of at least so many bits are assumed not to overflow. */
     INDEX_BITS = 32
-}; /* computed signed indices of so many bits are taken to stay in their type */
+};
 typedef struct WrapWalk {
     NfImport *m;
     const Node *node;
-    DType type; /* of the node's result */
+    DType type; /* element type of the node's result */
 } WrapWalk;
 
 static bool whole(DType t) { return dtype_class(t) == 'I' || dtype_class(t) == 'U'; }
@@ -27,7 +31,7 @@ static bool in_range(DType t, int64_t v) {
     if (dtype_class(t) == 'U') return v >= 0 && (bits >= 63 || v >> bits == 0);
     return bits >= 64 || (v >= -((int64_t)1 << (bits - 1)) && v < (int64_t)1 << (bits - 1));
 }
-/* -e, with the e. */
+/* If the expression is -e, sets *of to e. */
 static bool is_negated(World *w, Ex e, Ex *of) {
     ExNode x;
     ex_get(w, e, &x);
@@ -36,7 +40,7 @@ static bool is_negated(World *w, Ex e, Ex *of) {
     *of = first ? x.b : x.a;
     return first || ex_is(w, x.b, -1);
 }
-/* -max(-e), a minimum. */
+/* If the expression is -max(-e), the minimum of e over variables, sets *of to e. */
 static bool is_minimum(World *w, Ex e, Ex *of) {
     ExNode x;
     Ex most;
@@ -46,6 +50,8 @@ static bool is_minimum(World *w, Ex e, Ex *of) {
 }
 static bool stays(NfImport *, Value);
 
+/* Returns whether the expression's value is always one of the elements and numbers in it, all of
+   which stay in the result's type. */
 static bool tree_stays(const WrapWalk *k, Ex e) {
     World *w = k->m->p->w;
     ExNode x;
@@ -64,6 +70,8 @@ static bool tree_stays(const WrapWalk *k, Ex e) {
     default: return is_minimum(w, e, &of) && tree_stays(k, of);
     }
 }
+/* Returns whether v is a constant. *good is false for a single uint64 of 2^63 or more, which is
+   negative as an int64 here. */
 static bool constant_stays(World *w, Value v, bool *good) {
     Type t;
     const void *bytes;
@@ -72,7 +80,7 @@ static bool constant_stays(World *w, Value v, bool *good) {
             element_integer(t.dtype, bytes, 0) >= 0;
     return true;
 }
-/* The value is not an integer, or one that never leaves its element type. */
+/* Returns whether the value never leaves its element type; true if it is not an integer. */
 static bool stays(NfImport *m, Value v) {
     enum { YES = 1, NO };
     World *w = m->p->w;
@@ -92,7 +100,8 @@ static bool stays(NfImport *m, Value v) {
 
 static const char *risk(const WrapWalk *, Ex, bool ring);
 
-/* Equal modulo 2^bits of the element is equal modulo 2^bits of the result, which has no more. */
+/* Returns whether elements that are equal modulo 2^bits of their type are also equal modulo 2^bits
+   of the result's type, because that has no more bits. */
 static bool is_congruent(const WrapWalk *k, uint32_t input) {
     const DType from = type_of(k, input);
     return from == k->type ||
@@ -115,7 +124,7 @@ static bool whole_valued(Function f) {
            f == FN_SIGN;
 }
 static const char fraction[] = "a number is not an integer or truth value of its type";
-/* A number that the result's type cannot hold. */
+/* Returns whether the expression is a number that the result's type cannot represent. */
 static bool foreign(const WrapWalk *k, Ex e) {
     ExNode x;
     if (!e || dtype_class(k->type) == 'F') return false;
@@ -123,7 +132,8 @@ static bool foreign(const WrapWalk *k, Ex e) {
     return x.kind == EX_REAL || x.kind == EX_PARAM ||
            (x.kind == EX_NUM && (x.q != 1 || (whole(k->type) && !in_range(k->type, x.p))));
 }
-/* ring: what is done with it is sums and products of the result's type only. */
+/* Returns what is wrong, or NULL. `ring`: on the way to the result, only sums and products in the
+   result's type are applied to the expression. */
 static const char *risk(const WrapWalk *k, Ex e, bool ring) {
     bool exact = ring && dtype_class(k->type) != 'F';
     ExNode x;

@@ -1,5 +1,5 @@
-/* apply.c -- functions of normal forms other than powers (powers.c) and maxima (maximum.c), and the
-   splitting of forms into cells of their free guards, within which a function sees no such guard
+/* apply.c -- applies functions to normal forms, except powers (powers.c) and maxima (maximum.c). It
+   also splits forms into cells of their free guards, within which a function sees no such guard
    (apply.h). */
 #include "verifier/explain.h"
 #include "verifier/signs.h"
@@ -9,6 +9,7 @@
 
 /* ---- cells */
 
+/* Returns whether `known` contains the literal or its negation. */
 static bool literal_decided(Prover *p, Dom known, Lit l) {
     Lit no[2];
     if (dom_has(p, known, l)) return true;
@@ -25,7 +26,7 @@ static int split_cell(Prover *p, Dom ctx, Cell c, Lit l, Cell out[3]) {
         if (prover_empty(p, dom_and(p, ctx, c.known), d)) continue;
         out[n++] = (Cell){dom_and(p, c.known, d), dom_and(p, c.guard, d)};
     }
-    if (n == 1) out[0].guard = c.guard; /* it holds anyhow */
+    if (n == 1) out[0].guard = c.guard; /* the literal follows from ctx */
     return n;
 }
 static int split_cells(Prover *p, Dom ctx, Lit l, Cell *cell, int n) {
@@ -57,6 +58,7 @@ int cells_make(Prover *p, Dom ctx, int nnf, const Nf *nf, int nexcept, const Sym
     explain_cases(p, n, cell);
     return n;
 }
+/* Drops the term's guards that `known` decides; false if one of them does not hold. */
 static bool restrict_term(Prover *p, NfTerm *t, Dom known) {
     Lits l = dom_lits(p, t->dom);
     Lit *keep = ARENA_NEW(p->arena, Lit, l.n), no[2];
@@ -99,7 +101,7 @@ bool positive_on(Prover *p, Dom ctx, Nf nf) {
     }
     return false;
 }
-/* The term is log(a) for an a that is positive. */
+/* If the term is log(a) for an a that is positive where ctx holds, sets *a. */
 static bool is_log(Prover *p, Dom ctx, const NfTerm *t, Nf *a) {
     const AtomInfo *i = t->nfactor == 1 ? atom_info(p, t->factor[0].atom) : NULL;
     if (!i || t->nvar || t->dom || i->kind != AT_FN || i->word != FN_LOG ||
@@ -122,6 +124,7 @@ Nf apply_exp(Prover *p, Dom ctx, Nf nf) {
     }
     return nf_mul(p, powers, nf_of(p, r));
 }
+/* If the form is a number at which the value of f is a known rational, sets *value. */
 static bool known_value(Prover *p, Function f, Nf nf, Nf *value) {
     Ratio c;
     double zero = function_facts(f)->at_zero;
@@ -139,9 +142,9 @@ static Nf atom_of(Prover *p, Function f, Nf nf) {
     return nf_atom(p, atom_nested(p, AT_FN, f, nf, 0));
 }
 static Nf log_plain(Prover *, Nf);
-/* log(exp(t)^c) = c*t, and log(sigmoid(t)) = t - log(1 + exp(t)) in the second attempt; of other
-   atoms the power comes out, even an odd one: where the atom is not positive neither side is
-   defined. */
+/* The logarithm of a power of an atom: log(exp(t)^c) = c*t and, in the second attempt,
+   log(sigmoid(t)) = t - log(1 + exp(t)). For other atoms log(a^c) = c*log(a), even for odd c: where
+   a is not positive, neither side is defined. */
 static Nf log_of_factor(Prover *p, const Factor *f) {
     const AtomInfo *a = atom_info(p, f->atom);
     bool sigmoid = a->kind == AT_FN && a->word == FN_SIGMOID;
@@ -154,8 +157,8 @@ static Nf log_of_factor(Prover *p, const Factor *f) {
     return nf_scale(p, atom_of(p, FN_LOG, a->kind == AT_BASE ? a->a : nf_atom(p, f->atom)),
                     f->power);
 }
-/* log(a*b) = log(a) + log(b) for every positive a that all terms share; what is left of one factor
-   gives its power. */
+/* The logarithm of a form: log(a*b) = log(a) + log(b) for every positive atom a that all terms
+   share. If the rest is one factor to an odd power, its exponent is taken out, too. */
 static Nf log_plain(Prover *p, Nf nf) {
     NfTerm common = common_factor(p, 1, &nf, false, 0, NULL), positive = {.c = ratio(1, 1)};
     Nf sum = 0;
@@ -172,6 +175,7 @@ static Nf log_plain(Prover *p, Nf nf) {
     bool odd = single && t.factor[0].power.q == 1 && t.factor[0].power.p % 2 != 0;
     return nf_add(p, sum, odd ? log_of_factor(p, &t.factor[0]) : atom_of(p, FN_LOG, rest));
 }
+/* Returns whether the atom is an integer for all inputs. */
 static bool is_whole_atom(Prover *p, Atom atom) {
     const AtomInfo *a = atom_info(p, atom);
     const DType type = prover_type(p, atom);
@@ -180,8 +184,8 @@ static bool is_whole_atom(Prover *p, Atom atom) {
     if (a->kind == AT_INPUT) return type && dtype_class(type) != 'F';
     return a->kind == AT_SIZE || a->kind == AT_VALUE || (a->kind == AT_FN && whole);
 }
-/* The terms that are multiples of `step`: such integer coefficients of positive powers of what is
-   an integer. */
+/* The part of the form that is surely a multiple of `step`: products of integers to positive
+   powers, with the multiple of `step` that is in their coefficient. */
 static Nf whole_terms(Prover *p, Nf nf, int64_t step) {
     int n = nf_size(p, nf), m = 0;
     NfTerm *t = ARENA_NEW(p->arena, NfTerm, n);
@@ -196,7 +200,8 @@ static Nf whole_terms(Prover *p, Nf nf, int64_t step) {
     }
     return nf_from(p, m, t);
 }
-/* floor(y)/k + w/k for an integer k > 1 and an integer w: y/k + w/k has the same floor. */
+/* If the form is floor(y)/k + w/k for an integer k > 1 and an integer w, sets *out to y/k + w/k,
+   which has the same floor. */
 static bool floor_inside(Prover *p, Nf nf, Nf *out) {
     int n = nf_size(p, nf), at = -1;
     Ratio c = {0, 1}, one;
@@ -218,7 +223,8 @@ static bool floor_inside(Prover *p, Nf nf, Nf *out) {
     *out = nf_add(p, nf_add(p, nf, nf_negative(p, nf_of(p, t))), inner);
     return true;
 }
-/* Whose parts had better stay together with what is added. */
+/* Returns whether the form contains a maximum. Nothing is then taken out of floor or round, since
+   the parts of a maximum should stay together with what is added to it. */
 static bool has_maximum(Prover *p, Nf nf) {
     int n = nf_size(p, nf);
     for (int k = 0; k < n; k++) {
@@ -229,8 +235,8 @@ static bool has_maximum(Prover *p, Nf nf) {
     }
     return false;
 }
-/* floor of an integer and the rest is the integer and that of the rest; of round, where halves go
-   to even numbers, so it is for even integers. */
+/* floor(n + x) = n + floor(x) for an integer n. The same holds for round if n is even, since round
+   takes halves to even numbers. */
 static bool apply_whole(Prover *p, Function f, Nf nf, Nf *out) {
     Nf inside;
     if (f != FN_FLOOR && f != FN_ROUND) return false;
@@ -247,8 +253,8 @@ static bool apply_whole(Prover *p, Function f, Nf nf, Nf *out) {
     *out = rest ? nf_add(p, whole, apply_plain(p, f, rest)) : whole;
     return true;
 }
-/* tanh(x) = 2 sigmoid(2x) - 1; sigmoid(-x) = 1 - sigmoid(x); ceil(x) = -floor(-x); odd and even
-   functions take the sign out. */
+/* Uses tanh(x) = 2 sigmoid(2x) - 1, sigmoid(-x) = 1 - sigmoid(x) and ceil(x) = -floor(-x); a
+   negative sign of the argument is taken out of odd and even functions. */
 Nf apply_plain(Prover *p, Function f, Nf nf) {
     Nf value;
     Ratio c = ratio(1, 1);

@@ -1,6 +1,6 @@
-/* common_factor.c -- what the terms of forms have in common: coefficients, powers of atoms. A form
-   is divided by it before a function is applied, so that f sees the same form whatever the scale
-   (apply.h). */
+/* common_factor.c -- finds what the terms of forms have in common: coefficients and powers of
+   atoms. A form is divided by its common factor before a function is applied, so that the function
+   sees the same form whatever the scale (apply.h). */
 #include "verifier/apply.h"
 #include "verifier/signs.h"
 #include <string.h>
@@ -37,8 +37,9 @@ Ratio coefficient_content(Prover *p, int n, const Nf *nf) {
     }
     return g.p ? g : ratio(1, 1);
 }
-/* The power of the atom that every term has; p = 0 when there is none. A positive atom may be
-   missing in terms and have any powers: the least is taken. */
+/* The power of the atom that every term has; 0 if there is none. For a positive atom this is the
+   least power, counting 0 where a term lacks the atom; any other atom must have the same power in
+   all terms. */
 static Ratio shared_power(Prover *p, int n, const Nf *nf, Atom a) {
     bool positive = atom_positive(p, a), first = true;
     Ratio least = ratio(0, 1);
@@ -58,7 +59,8 @@ static Ratio shared_power(Prover *p, int n, const Nf *nf, Atom a) {
     }
     return least;
 }
-static bool owned(Prover *p, int n, const Nf *nf, Atom a) { /* some term's own variable is in it */
+/* Returns whether the atom mentions a variable that one of the terms binds. */
+static bool owned(Prover *p, int n, const Nf *nf, Atom a) {
     for (int j = 0; j < n; j++) {
         int size = nf_size(p, nf[j]);
         for (int k = 0; k < size; k++) {
@@ -90,6 +92,8 @@ NfTerm common_factor(Prover *p, int n, const Nf *nf, bool any, int nexcept, cons
     }
     return r;
 }
+/* The term divided by a^power. If a is not positive, one factor with exactly this power is left
+   out. */
 static NfTerm divided_by(Prover *p, NfTerm t, Atom a, Ratio power) {
     Factor *v = ARENA_NEW(p->arena, Factor, t.nfactor + 1);
     int n = 0;

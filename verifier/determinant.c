@@ -1,10 +1,11 @@
-/* determinant.c -- fraction-free elimination (E. H. Bareiss, Sylvester's identity and multistep
-   integer-preserving Gaussian elimination, 1968). After k steps every entry left is a minor of
-   order k + 1 of the matrix, so that dividing by the pivot before is exact and nothing grows beyond
-   the minors. */
+/* determinant.c -- the determinant by fraction-free elimination (E. H. Bareiss, Sylvester's
+   identity and multistep integer-preserving Gaussian elimination, 1968). After k steps, every
+   remaining entry is a minor of order k + 1 of the matrix. So the division by the previous pivot is
+   exact, and no entry grows beyond the minors. */
 #include "verifier/determinant.h"
 
-/* A row whose entry in column k is not 0; numbers first, since they keep degrees low. -1: none. */
+/* Returns a row from k on whose entry in column k is not 0, or -1. A number is preferred, since it
+   keeps degrees low. */
 static int pivot_row(const World *w, int n, const Poly m[], int k) {
     int found = -1;
     for (int i = k; i < n; i++) {
@@ -22,7 +23,7 @@ static void swap_rows(int n, Poly m[], int a, int b) {
         m[b * n + j] = t;
     }
 }
-/* Step k, after the pivot `before` of the last one. */
+/* Elimination step k; `before` is the pivot of the step before. */
 static bool eliminate(World *w, int n, Poly m[], int k, Poly before) {
     const Poly pivot = m[k * n + k];
     for (int i = k + 1; i < n; i++)

@@ -1,11 +1,11 @@
-/* digits.c -- floors, minima, digits and places of bound variables in a term: each becomes what it
-   is on the term's domain; a variable that runs over a multiple of a radix becomes two, its
-   digits. */
+/* digits.c -- floors, minima, digits and places of variables in a term. Each is replaced by its
+   value if that follows from the term's domain. A variable that runs over a multiple of a radix is
+   split into two, its digits, if that is needed for such a value. */
 #include "verifier/digits.h"
 #include "verifier/explain.h"
 #include "verifier/ranges.h"
 
-/* e = q*b + r, by the leading monomial of b. */
+/* Divides: e = q*b + r, by the leading monomial of b. */
 static void divide(Prover *p, Poly e, Poly b, Poly *q, Poly *r) {
     Monomial lead, m;
     PolyScan s = poly_scan(p->w, b);
@@ -26,11 +26,13 @@ static void divide(Prover *p, Poly e, Poly b, Poly *q, Poly *r) {
     }
     *r = poly_add(p->w, *r, e);
 }
+/* 0 <= x < n */
 static Dom within_range(Prover *p, Poly x, Poly n) {
     return dom_make(p, 2, (Lit[]){{x, false}, lit_ge(p, poly_sub(p->w, n, poly_int(p->w, 1)), x)});
 }
-/* place(b*i + r, b*n) = b*place(i, n) + r for 0 <= r < b: of a row of b elements. (A place is i
-   modulo n; where i is not an index, nothing is defined.) */
+/* Uses place(b*i + r, b*n) = b*place(i, n) + r for 0 <= r < b: element r of row i, in rows of b
+   elements. (If i is outside -n..n-1 this is not so, but then nothing that is read there is
+   defined.) */
 static bool place_in_row(Prover *p, Dom ctx, SymbolDef d, Poly b, Poly *value, Dom *given) {
     Poly high, low, rows;
     if (!b || b == d.arg[1] || b == poly_int(p->w, 1) || !poly_divide(p->w, d.arg[1], b, &rows))
@@ -41,7 +43,8 @@ static bool place_in_row(Prover *p, Dom ctx, SymbolDef d, Poly b, Poly *value, D
     *value = poly_add(p->w, poly_mul(p->w, b, poly_place(p->w, high, rows)), low);
     return true;
 }
-/* floor((b*i + r)/(b*n)) = floor(i/n) for 0 <= r < b, n >= 1: the row counts, not where in it. */
+/* Uses floor((b*i + r)/(b*n)) = floor(i/n) for 0 <= r < b and n >= 1: only the row counts, not the
+   position in it. */
 static bool floor_in_row(Prover *p, Dom ctx, SymbolDef d, Poly b, Poly *value, Dom *given) {
     Poly high, low, rows, one = poly_int(p->w, 1);
     if (!b || b == d.arg[1] || b == one || !poly_divide(p->w, d.arg[1], b, &rows)) return false;
@@ -51,7 +54,7 @@ static bool floor_in_row(Prover *p, Dom ctx, SymbolDef d, Poly b, Poly *value, D
     *value = poly_floor(p->w, high, rows);
     return true;
 }
-/* A place or a floor by a factor of its modulus or divisor, a single monomial. */
+/* Tries these two with b a factor of the axis length or divisor, if that is a single monomial. */
 static bool by_rows(Prover *p, Dom ctx, SymbolDef d, Poly *value, Dom *given) {
     bool (*const in_row)(Prover *, Dom, SymbolDef, Poly, Poly *, Dom *) =
         d.kind == SYM_PLACE ? place_in_row : floor_in_row;
@@ -63,7 +66,8 @@ static bool by_rows(Prover *p, Dom ctx, SymbolDef d, Poly *value, Dom *given) {
         if (in_row(p, ctx, d, poly_symbol(p->w, m.symbol[k]), value, given)) return true;
     return false;
 }
-/* A place is its index, or that counted from the end, where one of them is a place. */
+/* A place is its index i or, for an index that counts from the end, i + n, if one of them is shown
+   to be in 0..n-1. */
 static bool place_value(Prover *p, Dom ctx, SymbolDef d, Poly *value, Dom *given) {
     const Poly from[] = {d.arg[0], poly_add(p->w, d.arg[0], d.arg[1])};
     for (int k = 0; k < 2; k++) {
@@ -73,8 +77,8 @@ static bool place_value(Prover *p, Dom ctx, SymbolDef d, Poly *value, Dom *given
     }
     return by_rows(p, ctx, d, value, given);
 }
-/* What the symbol is under ctx, because `given` holds there; false: not seen. `radix` and `low`:
-   what would have to be in 0..radix-1 for that. */
+/* Sets *value to what the symbol x is under ctx because `given` holds there. False if no value was
+   found; if *radix is not 0 then, there would be one if *low were in 0..radix-1. */
 static bool symbol_value(Prover *p, Dom ctx, Symbol x, Poly *value, Poly *radix, Poly *low,
                          Dom *given) {
     SymbolDef d = symbol_def(p->w, x);
@@ -101,7 +105,7 @@ static bool symbol_value(Prover *p, Dom ctx, Symbol x, Poly *value, Poly *radix,
     else *value = poly_digit(p->w, high, d.arg + 1, (int)d.narg - 2, (int)d.word);
     return true;
 }
-/* x := high * radix + low, low < radix, when x runs over a multiple of radix. */
+/* Replaces x by high * radix + low with low < radix, if x runs over a multiple of radix. */
 static bool split_variable(Prover *p, Dom ctx, NfTerm *t, Symbol x, Poly radix) {
     Poly n, count;
     Lit lit[2];
@@ -121,6 +125,7 @@ static bool split_variable(Prover *p, Dom ctx, NfTerm *t, Symbol x, Poly radix) 
     t->dom = dom_and(p, t->dom, dom_make(p, 4, range));
     return true;
 }
+/* Notes in p->split that the index x of the output would have to be split. */
 static void wish_split(Prover *p, Dom ctx, Symbol x, Poly radix) {
     Poly n, count;
     Lit lit[2];
@@ -131,7 +136,8 @@ static void wish_split(Prover *p, Dom ctx, Symbol x, Poly radix) {
 }
 static bool is_derived(Prover *p, Symbol s) { return symbol_def(p->w, s).kind != SYM_BOUND; }
 
-/* The symbols of the term that are defined by others: floors, minima, digits, places. */
+/* Collects the symbols of the term that are defined by others: floors, minima, digits, places.
+   Returns how many. */
 static int derived_symbols(Prover *p, const NfTerm *t, Symbol *out, int room) {
     int n = 0;
     Lits l = dom_lits(p, t->dom);
@@ -146,9 +152,9 @@ static int derived_symbols(Prover *p, const NfTerm *t, Symbol *out, int room) {
     }
     return n;
 }
-/* A digit that nothing simplifies, by quotients: floor(e/b) - n*floor(e/(n*b)), b the product of
-   the radices after it. Numbers that put the digits of one number together again then are that
-   number. */
+/* Writes a digit of e that nothing simplifies with quotients: floor(e/b) - n*floor(e/(n*b)), where
+   n is the digit's radix and b the product of the radices after it. A sum that puts the digits of
+   one number together again then becomes that number. */
 static bool digit_as_floors(Prover *p, Dom ctx, Symbol x, Poly *value, Dom *given) {
     SymbolDef d = symbol_def(p->w, x);
     Poly one = poly_int(p->w, 1), all = one, unit = one;
@@ -168,8 +174,8 @@ static bool digit_as_floors(Prover *p, Dom ctx, Symbol x, Poly *value, Dom *give
                           poly_mul(p->w, n, poly_floor(p->w, d.arg[0], poly_mul(p->w, n, unit))));
     return true;
 }
-/* The symbol is the value where `given` holds, and that holds on the term's domain. It has to stay
-   in the domain: a literal that it follows from may be the one that mentions the symbol. */
+/* Replaces x by its value in the term. `given`, on which this rests, holds on the term's domain; it
+   is added to the domain, because a literal from which it follows may mention x and change. */
 static void replace_symbol(Prover *p, Dom ctx, NfTerm *t, Symbol x, Poly value, Dom given) {
     explain_value(p, "by its definition", x, value, given);
     if (!prover_entails(p, ctx, given)) t->dom = dom_and(p, t->dom, given);
@@ -177,7 +183,7 @@ static void replace_symbol(Prover *p, Dom ctx, NfTerm *t, Symbol x, Poly value, 
 }
 bool digits_resolve(Prover *p, Dom ctx, NfTerm *t) {
     Dom given;
-    enum { DERIVED_MAX = 32 }; /* the others are left as they are */
+    enum { DERIVED_MAX = 32 }; /* further symbols are left as they are */
     Symbol s[DERIVED_MAX];
     int n = derived_symbols(p, t, s, DERIVED_MAX);
     for (int k = 0; k < n; k++) {

@@ -1,5 +1,5 @@
-/* equations.c -- equations and bounds of integer variables, read off polynomials: which variable an
-   equation can be solved for, what bounds a literal gives, what values that leaves. */
+/* equations.c -- reads equations and bounds of integer variables off polynomials: for which
+   variable an equation can be solved, which bound a literal gives, which values that leaves. */
 #include "verifier/simplify.h"
 
 enum { CANDIDATES_MAX = 40, BOUNDS_MAX = 64 };
@@ -16,7 +16,7 @@ bool solve_for(Prover *p, Poly e, Symbol x, Poly *value) {
             }
     if (seen != 1 || (c != 1 && c != -1)) return false;
     Poly rest = poly_sub(p->w, e, poly_scale(p->w, poly_symbol(p->w, x), c));
-    if (poly_mentions(p->w, rest, x)) return false; /* inside a floor or digit */
+    if (poly_mentions(p->w, rest, x)) return false; /* x also occurs inside a floor or digit */
     *value = poly_scale(p->w, rest, -c);
     return true;
 }
@@ -32,8 +32,8 @@ int bound_of(Prover *p, Lit l, Symbol x, Poly *bound) {
 
 static bool is_size(Prover *p, Symbol s) { return among(s, p->nsize, p->size); }
 
-/* Products B that may divide part of e: of sizes in one of its monomials, with or without its
-   coefficient. */
+/* Writes the products B that may divide a part of e (equation_parts): products of sizes in one of
+   its monomials, with or without the monomial's coefficient. Returns how many. */
 static int candidates(Prover *p, Poly e, Poly *out) {
     int n = 0;
     PolyScan s = poly_scan(p->w, e);
@@ -65,6 +65,7 @@ static uint32_t degree(Prover *p, Poly x) {
     poly_next(&s, &m);
     return m.degree;
 }
+/* Splits e into b*q and the rest r, monomial by monomial. */
 static void split(Prover *p, Poly e, Poly b, Poly *q, Poly *r) {
     PolyScan s = poly_scan(p->w, e);
     *q = *r = 0;
@@ -99,8 +100,7 @@ int equation_parts(Prover *p, Dom ctx, Poly e, Poly out[2]) {
     return 0;
 }
 
-/* Domain of a variable that the form does not have: it is inhabited where every lower bound is at
-   most every upper one. False: not all bounds are plain. */
+/* The domain of x is inhabited where every lower bound is at most every upper one. */
 bool project(Prover *p, Dom *dom, Symbol x, int nkeep, const Symbol *keep) {
     Lits l = dom_lits(p, *dom);
     Poly low[BOUNDS_MAX], high[BOUNDS_MAX], b;

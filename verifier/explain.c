@@ -1,4 +1,4 @@
-/* explain.c -- see explain.h. */
+/* explain.c -- writes the steps of a proof to its trace (explain.h). */
 #include "verifier/explain.h"
 
 static const char *poly_text(Prover *p, Poly x) {

@@ -1,9 +1,9 @@
-/* identities.c -- relations between atoms, used as rewritings of one term, each an identity of real
-   functions wherever both sides are defined. With e = exp(t) and s = sigmoid(t), s*(1 + e) = e:
-   hence e*s = e - s, s/e = 1 - s and 1/s = 1 + 1/e, so that a product of both has one form; each
-   step lowers a power. A sum of positive terms that is divided by itself is 1 where it has an
-   element, else 0; b/(b + c) = 1 - c/(b + c) where b + c is positive and no other term of it is a
-   multiple of b. */
+/* identities.c -- identities that relate the atoms of one term, used to rewrite it. Each is an
+   identity of real functions wherever both sides are defined. With e = exp(t) and s = sigmoid(t),
+   s*(1 + e) = e; hence e*s = e - s, s/e = 1 - s and 1/s = 1 + 1/e, which give every product of
+   powers of e and s one form. Each step lowers a power, so this ends. A sum of positive terms
+   divided by itself is 1 where it has an element, otherwise 0. And b/(b + c) = 1 - c/(b + c) where
+   b + c is positive and no other term of it is a multiple of b. */
 #include "verifier/identities.h"
 #include "verifier/signs.h"
 
@@ -16,7 +16,7 @@ static Ratio power_of(const NfTerm *t, Atom a) {
         if (t->factor[k].atom == a) return t->factor[k].power;
     return ratio(0, 1);
 }
-/* t * f^n, the factors of f being positive or their powers in t at least as great. */
+/* t * f^n. The factors of f must be positive, or have at least their power in t. */
 static NfTerm times_factors(Prover *p, NfTerm t, const NfTerm *f, int64_t n) {
     for (int k = 0; k < f->nfactor; k++)
         t = term_factor(p, t, f->factor[k].atom, times(p, f->factor[k].power, n));
@@ -29,8 +29,9 @@ static Nf two_terms(Prover *p, NfTerm a, NfTerm b, int64_t sign) {
 
 /* ---- sigmoid and exp */
 
-/* 1: the first factor of e has at least its power in t, -1: a power below 0; so that powers from 0
-   on and below that of e are left. */
+/* Compares the power in t of the first factor of e with its power in e. Returns 1 if it is at least
+   as great in magnitude, with the same sign; -1 if it has the opposite sign; 0 otherwise. The
+   reductions thus leave powers from 0 up to, but not including, that of e. */
 static int exponential_power(Prover *p, const NfTerm *t, const NfTerm *e) {
     Ratio c = e->factor[0].power, have = power_of(t, e->factor[0].atom), rest = minus(p, have, c);
     if (have.p && (have.p < 0) != (c.p < 0)) return -1;
@@ -44,7 +45,7 @@ static bool reduce_sigmoid(Prover *p, const NfTerm *t, int k, Nf *out) {
     if (nf_size(p, exponential) != 1) return false;
     NfTerm e = nf_term(p, exponential, 0);
     if (e.nvar || e.dom || !ratio_is(e.c, 1) || !e.nfactor) return false;
-    /* A sigmoid less: they are positive. */
+    /* t with a sigmoid less; sigmoids are positive. */
     NfTerm less = term_factor(p, *t, t->factor[k].atom, ratio(-1, 1));
     if (power.p < 0 && power.p >= -POWER_MOST) {
         NfTerm more = term_factor(p, *t, t->factor[k].atom, ratio(1, 1));
@@ -66,14 +67,16 @@ static bool all_positive(Prover *p, const NfTerm *t) {
         if (!atom_positive(p, t->factor[k].atom)) return false;
     return t->c.p > 0;
 }
-/* Where some point of the variables satisfies d. */
+/* Replaces *d by conditions, without the variables, under which some point satisfies it; DOM_TRUE
+   if they follow from ctx. False if these cannot be found. */
 static bool domain_inhabited(Prover *p, Dom ctx, Dom *d, int n, const Symbol *var) {
     for (int k = 0; k < n; k++)
         if (!project(p, d, var[k], 0, NULL)) return false;
     if (prover_entails(p, ctx, *d)) *d = DOM_TRUE;
     return !*d || (p->check.nonempty && !p->lenient);
 }
-/* What of the term hangs on its variables, as a term of its own; the rest is left in *t. */
+/* Returns the factors and conditions that mention the term's variables, as a term of their own;
+   leaves the rest in *t. */
 static NfTerm bound_part(Prover *p, NfTerm *t) {
     NfTerm s = {.c = ratio(1, 1), .nvar = t->nvar, .var = t->var}, rest = {.c = t->c};
     Lits l = dom_lits(p, t->dom);
@@ -88,7 +91,7 @@ static NfTerm bound_part(Prover *p, NfTerm *t) {
     *t = rest;
     return s;
 }
-/* sum_j b_j / sum_k b_k = 1 where the sums have an element, else 0. */
+/* Uses sum_j b_j / sum_k b_k = 1 where the sums have an element, and 0 elsewhere. */
 static bool reduce_sum(Prover *p, Dom ctx, const NfTerm *t, int k, Nf *out) {
     const AtomInfo *a = atom_info(p, t->factor[k].atom);
     Ratio power = t->factor[k].power, c;
@@ -109,7 +112,7 @@ static bool reduce_sum(Prover *p, Dom ctx, const NfTerm *t, int k, Nf *out) {
     *out = nf_of(p, without);
     return true;
 }
-/* t is a multiple of b: has its factors with powers of at least the same number, all above 0. */
+/* Returns whether t is a multiple of b: b has positive powers only, and t has at least these. */
 static bool multiple(Prover *p, const NfTerm *t, const NfTerm *b) {
     for (int k = 0; k < b->nfactor; k++) {
         Ratio have = power_of(t, b->factor[k].atom);
@@ -117,7 +120,7 @@ static bool multiple(Prover *p, const NfTerm *t, const NfTerm *b) {
     }
     return b->nfactor > 0 && !b->nvar && !b->dom;
 }
-/* t without b, of which it is a multiple. */
+/* t divided by b, of which it is a multiple. */
 static NfTerm divided_by(Prover *p, const NfTerm *t, const NfTerm *b) {
     NfTerm u = *t;
     Factor *f = ARENA_NEW(p->arena, Factor, t->nfactor + 1);
@@ -131,7 +134,7 @@ static NfTerm divided_by(Prover *p, const NfTerm *t, const NfTerm *b) {
     }
     return u;
 }
-/* b/(b + c) = 1 - c/(b + c). */
+/* Uses b/(b + c) = 1 - c/(b + c), with b the leading term of the divisor. */
 static bool reduce_quotient(Prover *p, const NfTerm *t, int k, Nf *out) {
     const AtomInfo *a = atom_info(p, t->factor[k].atom);
     Ratio power = t->factor[k].power, c = ratio(1, 1);

@@ -1,15 +1,16 @@
-/* independent.c -- a sum over several variables as a product of sums that share no variable:
-   factors and conditions that mention the same variable belong together, those that mention none
-   stand outside. Where a sum y is multiplied by itself, the two copies have variables of their own,
-   and come out as equal forms. */
+/* independent.c -- writes a sum over several variables as a product of sums that share no variable.
+   Factors and conditions that mention the same variable belong to the same sum; those that mention
+   none stand outside. If a sum is multiplied by itself, its two copies have variables of their own,
+   so they come out as equal forms. */
 #include "verifier/normal.h"
 
 typedef struct Groups {
     Prover *p;
     const NfTerm *t;
-    int *of; /* by variable */
+    int *of; /* by variable: the number of its group, which is the number of one of its variables */
 } Groups;
 
+/* Makes one group of the groups of all variables in the set. */
 static void unite(Groups *g, const bool *in) {
     int first = -1;
     for (int k = 0; k < g->t->nvar; k++) {
@@ -19,7 +20,8 @@ static void unite(Groups *g, const bool *in) {
             if (g->of[j] == old) g->of[j] = first;
     }
 }
-/* The group of what mentions variables of one group only; -1: it mentions none. */
+/* The group of a factor or condition, all of whose variables are in one group; -1 if it mentions
+   none. */
 static int group_of_factor(const Groups *g, const Factor *f) {
     for (int k = 0; k < g->t->nvar; k++)
         if (atom_mentions_any(g->p, f->atom, 1, &g->t->var[k])) return g->of[k];
@@ -45,6 +47,8 @@ static void find_groups(Groups *g) {
         unite(g, in);
     }
 }
+/* The factors and conditions of a group as a term; group -1 is what mentions no variable, with the
+   coefficient. */
 static NfTerm group(const Groups *g, int number) {
     const NfTerm *t = g->t;
     Lits l = dom_lits(g->p, t->dom);

@@ -1,14 +1,15 @@
-/* lemmas.c -- the linear abstraction: what is known of nonlinear monomials, each of which is an
-   integer of its own there. A literal times a size gives another one, and a product of sizes is at
-   least 0, and at least each of its parts whose cofactor is at least 1. */
+/* lemmas.c -- the lemmas of the linear abstraction: what is asserted about nonlinear monomials,
+   each of which is an integer of its own there. A literal times a size gives another literal. A
+   product of sizes is at least 0, and it is at least each of its parts whose cofactor is at least
+   1. */
 #include "verifier/solver_inner.h"
 #include <string.h>
 
 typedef struct Lemmas {
     Solver *s;
     int nmono, nasserted, nlit, count;
-    Poly mono[MONOMIALS_MAX]; /* nonlinear monomials in play, coefficient 1 */
-    const Lit *lit[LITS_MAX]; /* the first nasserted hold, the others may or may not */
+    Poly mono[MONOMIALS_MAX]; /* the nonlinear monomials that occur, with coefficient 1 */
+    const Lit *lit[LITS_MAX]; /* the first `nasserted` of them hold, the others may or may not */
 } Lemmas;
 
 static bool in_play(const Lemmas *l, Poly m) {
@@ -27,7 +28,8 @@ static void add_lits(Lemmas *l, Lits lits) {
             if (m.degree > 1) track_monomial(l, solver_monic(l->s->w, &m));
     }
 }
-/* Is it worth multiplying? Its nonlinear monomials are small, and one of them is in play. */
+/* Returns whether a lemma on this product is useful: its monomials are small, and a nonlinear one
+   among them occurs in the question. */
 static bool useful(const Lemmas *l, Poly product) {
     World *w = l->s->w;
     bool any = false;
@@ -38,6 +40,8 @@ static bool useful(const Lemmas *l, Poly product) {
     }
     return any;
 }
+/* Asserts that product = lit->p * size has the sign that follows from the literal: if the literal
+   holds or, where it may not, in either case. */
 static void assert_product(Lemmas *l, const Lit *lit, Poly product, Poly size, bool holds) {
     Solver *s = l->s;
     Z3_ast q = solver_literal(s, (Lit){product, lit->eq}, LINEAR), p;
@@ -56,6 +60,8 @@ static int monomial_count(const World *w, Poly p) {
     for (Monomial m; poly_next(&s, &m);) n++;
     return n;
 }
+/* Asserts the useful products of literals and sizes. Monomials of degree 2 in these are added to
+   `fresh`. */
 static void multiply_round(Lemmas *l, uint8_t done[LITS_MAX][SIZES_MAX], Lemmas *fresh) {
     Solver *s = l->s;
     for (int k = 0; k < l->nlit; k++) {
@@ -71,12 +77,12 @@ static void multiply_round(Lemmas *l, uint8_t done[LITS_MAX][SIZES_MAX], Lemmas 
         }
     }
 }
+/* The position of x among the solver's sizes; -1 if it is none. */
 static int size_number(const Solver *s, Symbol x) {
     for (int k = 0; k < s->nsize; k++)
         if (s->size[k] == x) return k;
     return -1;
 }
-/* l says that one symbol is at least a number. */
 bool lit_is_bound(const World *w, Lit l, Symbol *x, int64_t *low) {
     Monomial m;
     PolyScan s = poly_scan(w, l.p);
@@ -87,7 +93,8 @@ bool lit_is_bound(const World *w, Lit l, Symbol *x, int64_t *low) {
     *low = -m.coefficient;
     return !m.degree && !poly_next(&s, &m);
 }
-/* A product of sizes is not negative, and where a factor is at least 1 it is at least the rest. */
+/* The greatest lower bound on x that the facts and `holds` state; -1 if they state none that is at
+   least 0. */
 static int64_t least_value(const Solver *s, Lits holds, Symbol x) {
     int k = size_number(s, x);
     int64_t best = k >= 0 ? s->low[k] : -1, low;
@@ -96,6 +103,8 @@ static int64_t least_value(const Solver *s, Lits holds, Symbol x) {
         if (lit_is_bound(s->w, holds.v[k], &y, &low) && y == x && low > best) best = low;
     return best;
 }
+/* Asserts that a product of sizes is at least 0 and, where one of its factors is at least 1, at
+   least the product of the others. */
 static void assert_monomial(Solver *s, Lits holds, Poly mono) {
     Monomial m;
     PolyScan scan = poly_scan(s->w, mono);

@@ -1,12 +1,13 @@
-/* maximum.c -- the greatest of several parts, each over its own variables. Nested maxima are taken
-   into the outer one; what all parts have in common is added or multiplied from outside; two plain
-   parts become a + relu(b - a), where relu(-e) = relu(e) - e and relu(c*e) = c*relu(e) make the
-   form of relu unique. Hence clip(e, a, b) is a + relu(e - a) - relu(e - b) for numbers a <= b, and
-   relu(e) - relu(-e) is e. */
+/* maximum.c -- the greatest of several parts, each over its own variables. A maximum that is a part
+   of another is merged into it. What all parts have in common is added or multiplied from outside.
+   Two parts a and b without variables and conditions become a + relu(b - a). The form of relu is
+   made unique by relu(c*e) = c*relu(e) and relu(-e) = relu(e) - e. Hence relu(e) - relu(-e) is e,
+   and clip(e, a, b) is a + relu(e - a) - relu(e - b) for numbers a <= b. */
 #include "verifier/apply.h"
 #include "verifier/signs.h"
 #include <string.h>
 
+/* FLAT_MAX: nested maxima are merged as long as there are at most so many parts. */
 enum { PARTS_MAX = 24, FLAT_MAX = 12 };
 typedef struct Parts {
     int n;
@@ -29,7 +30,7 @@ static const Symbol *variables_of(Prover *p, int n, const Part *v, int *count) {
 }
 static bool plain(const Part *x) { return !x->nvar && !x->dom; }
 static Nf minus(Prover *p, Nf a, Nf b) { return nf_add(p, a, nf_scale(p, b, ratio(-1, 1))); }
-/* The part that it is in the case that is looked at, if that is decided (cases.c). */
+/* A maximum, or the part that it equals in the current case, if that is decided (cases.c). */
 static Nf maximum_of(Prover *p, int n, const Part *v) {
     Atom atom = atom_parts(p, AT_MAX, n, v);
     for (int k = 0; k < p->ndecided; k++)
@@ -40,7 +41,7 @@ static Nf zero_or(Prover *p, Nf e) { /* max{e, 0} */
     return maximum_of(p, 2, (Part[]){{.nf = e}, {.nf = 0}});
 }
 
-/* max{e, 0}. */
+/* max{e, 0} in its unique form. */
 static Nf relu(Prover *p, Nf e) {
     Ratio c = ratio(1, 1);
     if (nf_nonnegative(p, e)) return e;
@@ -55,7 +56,7 @@ static Nf relu(Prover *p, Nf e) {
 
 /* ---- nested maxima */
 
-/* c * max{..} with c > 0, and nothing else, is term k of the form. */
+/* If term k of the form is c * max{..} with c > 0, and nothing else, sets *c and *a. */
 static bool is_max_term(Prover *p, Nf nf, int k, Ratio *c, Atom *a) {
     const NfTerm *t = &nf_body(p, nf, k, c)->term;
     if (c->p <= 0 || t->nvar || t->dom || t->nfactor != 1 || !ratio_is(t->factor[0].power, 1))
@@ -76,7 +77,8 @@ static Part joined_part(Prover *p, const Part *outer, Part inner, Nf nf) {
     if (inner.nvar) memcpy(v + outer->nvar, inner.var, sizeof *v * (size_t)inner.nvar);
     return (Part){outer->nvar + inner.nvar, v, dom_and(p, outer->dom, inner.dom), nf};
 }
-/* True: part x was replaced by parts of its inner maximum. */
+/* Appends the parts that replace x if a term of x is a maximum, times a positive number. False if
+   there is none, or there would be too many parts. */
 static bool flatten_part(Prover *p, const Part *x, Parts *out) {
     int n = nf_size(p, x->nf);
     for (int k = 0; k < n; k++) {
@@ -94,8 +96,8 @@ static bool flatten_part(Prover *p, const Part *x, Parts *out) {
     }
     return false;
 }
-/* max{.., b - c*M, ..} = max{.. + c*M, b, ..} - c*M for an inner maximum M: returns what has to be
-   subtracted. */
+/* Uses max{.., b - c*M, ..} = max{.. + c*M, b, ..} - c*M for a maximum M that mentions no variable
+   of a part. Adds -c*M to *subtract. */
 static bool raise_negative(Prover *p, Parts *s, Nf *subtract) {
     for (int j = 0; j < s->n; j++) {
         int n = nf_size(p, s->v[j].nf);
@@ -134,7 +136,8 @@ static void flatten_all(Prover *p, Parts *s) {
 
 /* ---- fewer parts */
 
-/* Guards in the form that mention the part's variables select where it takes which values. */
+/* Splits a part by the guards of its form, which may mention the part's own variables: each cell
+   becomes a part with the guards as conditions. */
 static void split_part(Prover *p, Dom ctx, const Part *x, Parts *out) {
     Cell cell[CELLS_MAX];
     int n = cells_make(p, dom_and(p, ctx, x->dom), 1, &x->nf, 0, NULL, cell);
@@ -145,7 +148,7 @@ static void split_part(Prover *p, Dom ctx, const Part *x, Parts *out) {
         push_part(p, out, y);
     }
 }
-static bool dominated(Prover *p, const Part *x, const Part *y) { /* x <= y wherever x counts */
+static bool dominated(Prover *p, const Part *x, const Part *y) { /* x <= y at every point of x */
     bool over = !y->nvar && !y->dom;
     bool same = x->nvar == y->nvar && x->dom == y->dom &&
                 (!x->nvar || !memcmp(x->var, y->var, sizeof *x->var * (size_t)x->nvar));
@@ -198,6 +201,7 @@ static NfTerm shared_factor(Prover *p, const Parts *s) {
     return r;
 }
 
+/* The maximum of the parts, after raise_negative. */
 static Nf raised_parts(Prover *p, Parts *s) {
     flatten_all(p, s);
     drop_dominated(p, s);

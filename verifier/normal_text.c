@@ -1,4 +1,4 @@
-/* normal_text.c -- normal forms as text, for explanations and obligations. */
+/* normal_text.c -- prints normal forms, for explanations and obligations. */
 #include "verifier/defined.h"
 
 static void ratio_print(Text *t, Ratio r) {

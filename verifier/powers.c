@@ -1,13 +1,15 @@
-/* powers.c -- rational powers of forms without free guards. What can be taken out of the base is:
-   coefficients, and atoms whose sign does not matter or is known. The rest is a base of its own,
-   made unique by its leading coefficient. All steps are identities of the total power: 0^a = 0, x^a
-   = 0 for x < 0 and a that is not an integer. */
+/* powers.c -- rational powers of forms without free guards. What can be taken out of the base is
+   taken out: the coefficient, and atoms whose sign is known or does not matter. The rest becomes a
+   base (AT_BASE) that is made unique by the sign of its leading coefficient. All steps are
+   identities of total powers: 0^a = 0, and x^a = 0 for x < 0 if a is not an integer. */
 #include "verifier/apply.h"
 #include "verifier/signs.h"
 
+/* Integer powers up to this are multiplied out. */
 enum { EXPAND_MAX = 4 };
 
-/* c^a for c > 0 when that is a rational; false: it is not, or that was not found. */
+/* Sets *r to the integer root of x of this degree. False if there is none, or none that is
+   small. */
 static bool integer_root(int64_t x, int64_t degree, int64_t *r) {
     for (int64_t k = 0; k <= 4096; k++) {
         __int128 y = 1;
@@ -17,6 +19,7 @@ static bool integer_root(int64_t x, int64_t degree, int64_t *r) {
     }
     return false;
 }
+/* Sets *out to c^a for c > 0. False if that is not rational, or was not found. */
 static bool rational_power(Prover *p, Ratio c, Ratio a, Ratio *out) {
     int64_t x = c.p, y = c.q;
     if (a.q > 1 && (a.q > 8 || !integer_root(c.p, a.q, &x) || !integer_root(c.q, a.q, &y)))
@@ -32,17 +35,18 @@ static NfTerm base_factor(Prover *p, NfTerm t, Nf base, Ratio a) {
     return term_factor(p, t, atom_nested(p, AT_BASE, 0, base, 0), a);
 }
 
-/* |c|^a, as a number where possible. */
+/* Multiplies the term by c^a for c > 0, as a number where possible. */
 static NfTerm coefficient_power(Prover *p, NfTerm t, Ratio c, Ratio a) {
     Ratio r;
     if (rational_power(p, c, a, &r)) t.c = ratio_times(p, t.c, r);
     else t = base_factor(p, t, nf_number(p, c), a);
     return t;
 }
+/* The factor is surely not negative. */
 static bool sign_known(Prover *p, const Factor *f) {
     return atom_nonnegative(p, f->atom) || f->power.q != 1 || f->power.p % 2 == 0;
 }
-/* (b^e)^a = b^(e*a) everywhere? */
+/* Returns whether (b^e)^a = b^(e*a) holds everywhere, for the factor f = b^e. */
 static bool powers_multiply(Prover *p, const Factor *f, Ratio a) {
     Ratio product = ratio_times(p, f->power, a);
     if (atom_nonnegative(p, f->atom)) return true;
@@ -50,8 +54,9 @@ static bool powers_multiply(Prover *p, const Factor *f, Ratio a) {
     if (f->power.q != 1) return product.q != 1;
     return f->power.p % 2 != 0 && product.q != 1;
 }
-/* A product of a coefficient and factors to a power. Factors of unknown sign stay together when the
-   power is not an integer and there are several, or the coefficient is negative. */
+/* A power of a product of a coefficient and factors. If the exponent is not an integer, factors of
+   unknown sign stay together in one base when there are several of them or the coefficient is
+   negative. */
 static Nf monomial_power(Prover *p, NfTerm t, Ratio a) {
     NfTerm r = {.c = ratio(1, 1)}, rest = {.c = ratio(t.c.p < 0 ? -1 : 1, 1)};
     int unknown = t.c.p < 0;
@@ -59,7 +64,7 @@ static Nf monomial_power(Prover *p, NfTerm t, Ratio a) {
     for (int k = 0; k < t.nfactor; k++) {
         const Factor *f = &t.factor[k];
         bool out = powers_multiply(p, f, a) && (a.q == 1 || sign_known(p, f) || unknown == 1);
-        /* One by one: term_factor knows what merges. */
+        /* Factor by factor: term_factor knows which powers may be merged. */
         if (!out && a.q == 1 && a.p >= -EXPAND_MAX && a.p <= EXPAND_MAX) {
             for (int64_t j = a.p < 0 ? -a.p : a.p; j > 0; j--)
                 r = term_factor(p, r, f->atom,
@@ -75,7 +80,7 @@ static Nf monomial_power(Prover *p, NfTerm t, Ratio a) {
     if (rest.nfactor || rest.c.p < 0) r = base_factor(p, r, nf_of(p, rest), a);
     return nf_of(p, r);
 }
-/* exp(t1) * exp(t2) * ..: the sum of the exponents. */
+/* If the term is exp(t1) * exp(t2) * .., sets *exponent to the sum of the exponents. */
 static bool is_exponential(Prover *p, const NfTerm *t, Nf *exponent) {
     *exponent = 0;
     for (int k = 0; k < t->nfactor; k++) {
@@ -85,7 +90,7 @@ static bool is_exponential(Prover *p, const NfTerm *t, Nf *exponent) {
     }
     return !t->nvar && !t->dom && ratio_is(t->c, 1);
 }
-/* 1/(exp(s) + exp(t)) = exp(-s) * sigmoid(s - t). */
+/* Uses 1/(exp(s) + exp(t)) = exp(-s) * sigmoid(s - t). */
 static bool reciprocal_of_exponentials(Prover *p, Nf base, Ratio a, Nf *out) {
     Nf s, t, inverse;
     if (a.q != 1 || a.p >= 0 || a.p < -EXPAND_MAX || nf_size(p, base) != 2) return false;
@@ -96,8 +101,9 @@ static bool reciprocal_of_exponentials(Prover *p, Nf base, Ratio a, Nf *out) {
     *out = power_plain(p, inverse, ratio(-a.p, 1));
     return true;
 }
-/* Which of the base and its negation stands for both: the one that is positive, if it is known
-   which, else that with a positive leading coefficient. */
+/* Returns whether the negation of the form is used as the base of its integer powers. Of the two,
+   it is the one that is positive, if that is known, otherwise the one with a positive leading
+   coefficient. */
 static bool is_turned(Prover *p, Nf nf) {
     Ratio c = ratio(1, 1);
     if (nf_positive(p, nf)) return false;
@@ -113,7 +119,7 @@ static Nf general_power(Prover *p, Nf nf, Ratio a) {
     if (reciprocal_of_exponentials(p, rest, a, &inverse)) return nf_mul(p, out, inverse);
     return nf_mul(p, out, nf_of(p, base_factor(p, (NfTerm){.c = ratio(1, 1)}, rest, a)));
 }
-/* c - c*sigmoid(t) = c*exp(-t)*sigmoid(t), a product. */
+/* Uses c - c*sigmoid(t) = c*exp(-t)*sigmoid(t), which is a product. */
 static bool complement_of_sigmoid(Prover *p, Nf nf, NfTerm *out) {
     Ratio c, d;
     if (nf_size(p, nf) != 2) return false;

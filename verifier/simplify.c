@@ -1,7 +1,8 @@
-/* simplify.c -- normalizing one term: equations are solved for its variables, variables that have
-   one possible value are replaced by it, variables that occur in no atom by their count; pairs that
-   occur as a*B + b only become one variable, and digits of variables become variables. Every step
-   is a change of variables that is one to one on the term's domain. */
+/* simplify.c -- simplifies one term at a time. Equations in its domain are solved for its
+   variables; a variable with one possible value is replaced by it; a sum over a variable that
+   occurs in no atom becomes a factor, the number of the variable's values; two variables that occur
+   only as a*B + b become one; and digits of variables become variables. Every step is a change of
+   variables that is one to one on the term's domain. */
 #include "verifier/digits.h"
 #include "verifier/explain.h"
 #include "verifier/identities.h"
@@ -21,14 +22,15 @@ static void push_term(Prover *p, Terms *s, NfTerm t) {
 }
 /* ---- equations */
 
-/* The cost of solving e for x: a solution with a negative product is not what indices look
-   like. */
+/* How unlike an index a solution is: the number of its products with a negative coefficient. */
 static int awkward(Prover *p, Poly value) {
     int bad = 0;
     PolyScan s = poly_scan(p->w, value);
     for (Monomial m; poly_next(&s, &m);) bad += m.degree > 1 && m.coefficient < 0;
     return bad;
 }
+/* Uses the equation l of the term's domain: splits it into two equations, or solves it for a
+   variable, which is eliminated. */
 static bool solve_one(Prover *p, Dom ctx, NfTerm *t, Lit l) {
     Poly part[2], value, best_value = 0;
     Symbol best = 0;
@@ -59,7 +61,7 @@ static bool solve_equations(Prover *p, Dom ctx, NfTerm *t) {
         if (l.v[k].eq && solve_one(p, ctx, t, l.v[k])) return true;
     return false;
 }
-/* x <= b and b <= x. */
+/* If the domain says x <= b and b <= x, sets *value to b. */
 static bool pinned(Prover *p, Dom d, Symbol x, Poly *value) {
     Lits l = dom_lits(p, d);
     Poly low, high;
@@ -84,7 +86,8 @@ static bool drop_pinned(Prover *p, NfTerm *t) {
 
 /* ---- counting and fusing */
 
-/* The literals that mention x are exactly one lower and one upper bound. */
+/* If the literals of d that mention x are one lower and one upper bound, sets these and *rest, the
+   other literals. */
 static bool range_of(Prover *p, Dom d, Symbol x, Poly *low, Poly *high, Dom *rest) {
     Lits l = dom_lits(p, d);
     int nlow = 0, nhigh = 0;
@@ -103,6 +106,8 @@ static bool range_of(Prover *p, Dom d, Symbol x, Poly *low, Poly *high, Dom *res
 }
 static void simplify_term(Prover *, Dom ctx, NfTerm, Terms *out);
 
+/* Replaces the sum over a variable that no atom mentions by the number of its values, and
+   simplifies the resulting terms. False if there is no such variable. */
 static bool count_unused(Prover *p, Dom ctx, NfTerm t, Terms *out) {
     const Symbol *v;
     for (int k = 0; k < t.nvar; k++) {
@@ -125,7 +130,9 @@ static bool count_unused(Prover *p, Dom ctx, NfTerm t, Terms *out) {
     }
     return false;
 }
-/* Two counts below 0 would have a product above it. */
+/* Replaces a and b, which run over 0..na-1 and 0..nb-1 and occur only as a*nb + b, by one variable
+   over 0..na*nb-1. It must be shown that na >= 0: two negative counts mean empty ranges, but have a
+   positive product. */
 static bool fuse_pair(Prover *p, Dom ctx, NfTerm *t, Symbol a, Symbol b) {
     Poly na, nb;
     Lit la[2], lb[2];
@@ -190,7 +197,7 @@ static bool has_nested(Prover *p, const NfTerm *t) {
     }
     return false;
 }
-/* n * (1/n) = 1 where n >= 1 is known. */
+/* Cancels powers of a size n with opposite signs where n >= 1 is known. */
 static void cancel_sizes(Prover *p, Dom ctx, NfTerm *t) {
     for (int k = 0; k + 1 < t->nfactor; k++) {
         Factor f = t->factor[k], g = t->factor[k + 1];
@@ -213,6 +220,7 @@ static void simplify_all(Prover *p, Dom ctx, Nf nf, Terms *out) {
     int n = nf_size(p, nf);
     for (int k = 0; k < n; k++) simplify_term(p, ctx, nf_term(p, nf, k), out);
 }
+/* Simplifies the atoms of a term whose variables are simplified, and appends what it becomes. */
 static void emit_term(Prover *p, Dom ctx, NfTerm t, Terms *out) {
     Nf reduced;
     if (t.dom && prover_empty(p, ctx, t.dom)) return;
@@ -280,7 +288,7 @@ static bool part_step(Prover *p, Dom ctx, NfTerm *t) {
     return solve_equations(p, ctx, t) || drop_pinned(p, t) || digits_resolve(p, ctx, t);
 }
 
-/* The part is treated as a term whose one atom holds its form. */
+/* Treats the part as a term with one atom that holds its form. */
 Part part_simplify(Prover *p, Dom ctx, Part x) {
     NfTerm t = {ratio(1, 1), x.dom, x.nvar, 0, x.var, NULL};
     if (x.nf) t = term_factor(p, t, atom_holding(p, x.nf), ratio(1, 1));

@@ -1,15 +1,19 @@
-/* solver.c -- questions about integers, put to Z3. A question is first put to a linear abstraction:
-   every nonlinear monomial is an integer of its own, and lemmas say what follows from multiplying a
-   literal by a size (p >= 0 and B >= 0 give p*B >= 0). Every point of the original is a point of
-   the abstraction, so "unsatisfiable" carries over. Only if that does not settle it, and there were
-   nonlinear monomials, is the question put to nonlinear arithmetic. Symbols that have a definition
-   (floor, min, digits, places) bring it along. */
+/* solver.c -- puts questions about integers to Z3.
+
+   A question is first put in a linear abstraction, in which every nonlinear monomial is an integer
+   of its own, with lemmas that say what follows from multiplying a literal by a size (p >= 0 and B
+   >= 0 give p*B >= 0). Every point of the original question is a point of the abstraction, so
+   "unsatisfiable" carries over. Only if that is not the answer, and there were nonlinear monomials,
+   the question is put in nonlinear arithmetic. The definitions of symbols (floor, min, digits,
+   places) are asserted along with them. Before Z3 is asked at all, witness.c looks for a point that
+   answers "no". */
 #include "verifier/solver_inner.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* In Z3's resource units, for one question. */
+/* Limits for one question, in Z3's resource units; the last one is for solver_empty. */
 enum { LIMIT_LINEAR = 2000000, LIMIT_NATIVE = 300000, LIMIT_FEASIBLE = 60000 };
+/* After so many undecided questions, nonlinear arithmetic is not asked any more. */
 enum { NATIVE_FAILURES = 8 };
 
 static void ignore_error(Z3_context z, Z3_error_code code) {
@@ -79,7 +83,7 @@ void solver_assume(Solver *s, Lit l) {
     witness_fact(s->witness, l);
     solver_define(s, l.p);
     solver_assert_both(s, NULL, l);
-    intern_free(s->cache); /* answers under fewer facts */
+    intern_free(s->cache); /* its answers were given under fewer facts */
     s->cache = intern_new(s->arena);
     if (s->roomanswer) memset(s->answer, 0, s->roomanswer);
 }
@@ -88,13 +92,13 @@ void solver_assume(Solver *s, Lit l) {
 
 typedef enum Asked {
     ASK_EMPTY,    /* no point satisfies `holds` */
-    ASK_ENTAILED, /* `maybe` follows */
-    ASK_BALANCED, /* the counts of the members that hold add up to 0 at each point */
-    ASK_COVERED   /* members of positive count cover the points that the others cover */
+    ASK_ENTAILED, /* `maybe` follows from `holds` */
+    ASK_BALANCED, /* the counts of the members that hold add up to 0 at each point of `holds` */
+    ASK_COVERED   /* members with a positive count cover the same points as the others */
 } Asked;
-typedef struct Question { /* unsatisfiable: `holds` and not what is asked? */
+typedef struct Question { /* shown if "`holds`, but not what is asked" is unsatisfiable */
     Asked asked;
-    Lits holds, maybe; /* maybe: all literals of the goal */
+    Lits holds, maybe; /* maybe: all literals of the goal or of the members */
     int n;
     const WitnessMember *member;
     unsigned native_limit;
@@ -108,6 +112,7 @@ static Z3_ast disjunction(Solver *s, const Question *q, bool positive, int mode)
             v[n++] = solver_conjunction(s, q->member[k].dom, mode);
     return n ? Z3_mk_or(s->z, n, v) : Z3_mk_false(s->z);
 }
+/* The negation of what is asked. */
 static Z3_ast goal(Solver *s, const Question *q, int mode) {
     Z3_ast v[LITS_MAX], zero = solver_integer(s, 0);
     unsigned n = 0;
@@ -176,7 +181,7 @@ static void note_question(Solver *s, const Question *q, int mode) {
     trace_obligation(s->trace, mode == LINEAR ? "QF_LIA" : "QF_NIA", t.data, question_text(s, q),
                      constant_text, s);
 }
-/* What does not fit the arrays below is not asked. */
+/* Returns whether the question fits the arrays; otherwise it is not asked. */
 static bool question_fits(const Question *q) {
     bool fit = q->maybe.n <= LITS_MAX || q->asked != ASK_ENTAILED;
     for (int k = 0; k < q->n; k++) fit &= q->member[k].dom.n <= LITS_MAX;
@@ -216,7 +221,7 @@ static bool ask_solver(Solver *s, const Question *q) {
     return r == Z3_L_FALSE;
 }
 
-/* A point that answers "no". */
+/* Returns whether a point was found that answers the question with "no". */
 static bool has_witness(Solver *s, const Question *q) {
     World *w = s->w;
     if (q->asked == ASK_EMPTY) return witness_find(s->witness, q->holds.n, q->holds.v, NULL);
@@ -268,7 +273,7 @@ static bool entails_as_asked(Solver *s, Lits l, Lits g) {
         s,
         &(Question){.asked = ASK_ENTAILED, .holds = l, .maybe = g, .native_limit = LIMIT_NATIVE});
 }
-typedef struct Goals { /* a list that grows */
+typedef struct Goals { /* a growing list of literals */
     Solver *s;
     Lit *v;
     int n, room;
@@ -281,8 +286,9 @@ static bool take_factor(void *goals, Symbol x) {
     goals_add(goals, (Lit){poly_symbol(((Goals *)goals)->s->w, x), false});
     return true;
 }
-/* x*y*q >= 0 as x >= 0, y >= 0, q >= 0: the counts of elements that a reshape joins. The lemmas
-   multiply by one size only; so this is for two or more factors. g itself where there are none. */
+/* Replaces goals x*y*q >= 0 by x >= 0, y >= 0 and q >= 0; such goals arise from the numbers of
+   elements that a reshape joins. Lemmas multiply by one size only, so this is for two or more
+   shared factors. Returns g itself if no goal has these. */
 static Lits by_factors(Solver *s, Lits g) {
     Goals split = {.s = s};
     bool any = false;
@@ -299,6 +305,7 @@ bool solver_entails(Solver *s, Lits l, Lits g) {
     const Lits factors = by_factors(s, g);
     return (factors.v != g.v && entails_as_asked(s, l, factors)) || entails_as_asked(s, l, g);
 }
+/* All literals of the members. */
 static Lits member_lits(Solver *s, int n, const WitnessMember *m) {
     int total = 0;
     for (int k = 0; k < n; k++) total += m[k].dom.n;

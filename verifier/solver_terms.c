@@ -1,5 +1,6 @@
-/* solver_terms.c -- sizes as terms of Z3, in both modes: literals, and the definitions of symbols
-   (floor, min, digits, places), which are asserted once, when a polynomial first mentions them. */
+/* solver_terms.c -- translates polynomials and literals into terms of Z3, in both modes. The
+   definitions of symbols (floor, min, digits, places) are asserted once, when a polynomial first
+   mentions them. */
 #include "verifier/solver_inner.h"
 #include <stdio.h>
 #include <string.h>
@@ -107,8 +108,8 @@ static void define_min(Solver *s, Poly m, const SymbolDef *d) {
     Lit above = lit_at_least(s, d->arg[1], d->arg[0]);
     solver_assert_both(s, &(Lits){1, &above}, lit_at_least(s, m, d->arg[0]));
 }
-/* Where all radices are positive each digit lies below its radix; where e lies below their product,
-   it is the number that the digits write. */
+/* Where all radices are positive, each digit of e lies below its radix. Where e also lies below
+   their product, it is the number that the digits write. */
 static void define_digit(Solver *s, const SymbolDef *d) {
     World *w = s->w;
     Lit when[2 * RANK_MAX + 4];

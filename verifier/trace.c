@@ -1,4 +1,4 @@
-/* trace.c -- see trace.h. */
+/* trace.c -- records the steps of a proof and the questions on which it rests (trace.h). */
 #include "verifier/trace.h"
 #include "ops/base/intern.h"
 #include <ctype.h>
@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Longer lines are cut off. */
 enum { LINE_MAX_BYTES = 4000 };
 
 void trace_end(Trace *t) {
@@ -35,18 +36,21 @@ void trace_line(Trace *t, const char *format, ...) {
 
 /* ---- names of constants */
 
+/* Renames the constants of a question in order of appearance, so that equal questions have equal
+   text. */
 typedef struct Naming {
-    Intern *seen;       /* Z3's names; the number is the order */
-    int n[3];           /* by kind */
-    const char *number; /* its sort */
+    Intern *seen;       /* the names that Z3 prints */
+    int n[3];           /* how many there are of each kind */
+    const char *number; /* the sort of numbers: Int or Real */
     Text head, body, legend;
     TraceName name;
     void *user;
     Arena *arena;
-    char (*given)[16];
+    char (*given)[16]; /* by number in `seen`: the new name */
     int room;
 } Naming;
-/* k!5: a variable; *5: a product that is one number; here!5: a truth value. */
+/* Recognizes a constant by its name: 0 is a variable (k!5), 1 a product that stands for one number
+   (*5), 2 a truth value (here!5); -1 is none. */
 static int constant_kind(const char *at, size_t n) {
     if (n > 2 && !memcmp(at, "k!", 2)) return 0;
     if (n > 1 && at[0] == '*' && isdigit((unsigned char)at[1])) return 1;

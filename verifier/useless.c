@@ -1,12 +1,14 @@
-/* useless.c -- conditions of no use: an axis that they leave no room for more than one index. */
+/* useless.c -- recognizes conditions that make a rule useless: those that leave some axis at most
+   one index. */
 #include "verifier/useless.h"
 
-/* Can one of the sizes be 2 or more? Only "no" is sure. */
+/* Returns whether the size can be 2 or more under these facts. Only "no" is sure. */
 static bool can_be_two(World *w, Solver *s, const SizeFacts *f, Poly size) {
     Lit two = lit_solved(f, (Lit){poly_sub(w, size, poly_int(w, 2)), false});
     int64_t c;
     return poly_constant(w, two.p, &c) ? c >= 0 : !solver_empty(s, (Lits){1, &two});
 }
+/* Returns whether some size can be 2 or more under the facts f[0], but not under f[1]. */
 static bool newly_small(World *w, Solver *s[2], const SizeFacts f[2], Dims d) {
     for (int k = 0; k < d.n; k++)
         if (!can_be_two(w, s[1], &f[1], d.v[k]) && can_be_two(w, s[0], &f[0], d.v[k])) return true;

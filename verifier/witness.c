@@ -1,7 +1,8 @@
-/* witness.c -- a few assignments of sizes that satisfy the facts are drawn once. A question is then
-   tried at each: its variables are given values one after the other, each at the ends or in the
-   middle of what the conditions with no other unknown leave for it, with a bounded amount of
-   backtracking. What is found is checked; not finding says nothing. */
+/* witness.c -- searches for points that satisfy conditions. A few assignments of sizes that satisfy
+   the facts are drawn once. A question is then tried at each of these: its variables are given
+   values one after the other, each at an end or in the middle of the range that the conditions
+   without other unknowns leave for it, with a bounded amount of backtracking. A point that is found
+   is checked; finding none says nothing. */
 #include "verifier/witness.h"
 #include "ops/base/random.h"
 #include <string.h>
@@ -28,15 +29,15 @@ struct Witness {
     Arena *arena;
     int nfact, roomfact, nsymbol, npoint;
     Lit *fact;
-    Symbol symbol[SYMBOLS]; /* what the facts are about */
-    int64_t point[POINTS][SYMBOLS];
+    Symbol symbol[SYMBOLS];         /* the symbols of the facts: sizes */
+    int64_t point[POINTS][SYMBOLS]; /* values of the symbols at which all facts hold */
     bool drawn, too_many;
     uint32_t room;
-    int64_t *value; /* by symbol */
-    /* one search */
+    int64_t *value; /* by symbol: its value, or SIZE_UNKNOWN */
+    /* The current search. */
     int nlit, nvar, steps, nmember;
     Lit lit[LITS];
-    /* nmember > 0: a point is looked for at which their counts do not add up to 0. */
+    /* If nmember > 0, a point is searched at which the members' counts do not add up to 0. */
     const WitnessMember *member;
     Symbol var[VARIABLES];
 };
@@ -62,6 +63,7 @@ static bool symbol_among(Symbol x, int n, const Symbol *v) {
         if (v[n] == x) return true;
     return false;
 }
+/* Adds the symbols on which p depends to v. *n counts those beyond the room, too. */
 static void collect_unknowns(Witness *s, Poly p, int *n, Symbol *v, int room) {
     PolyScan scan = poly_scan(s->w, p);
     for (Monomial m; poly_next(&scan, &m);)
@@ -85,7 +87,7 @@ void witness_fact(Witness *s, Lit l) {
     s->too_many = s->nsymbol > SYMBOLS;
     s->drawn = false;
 }
-static int literal_holds(const Witness *s, Lit l) { /* -1: not known */
+static int literal_holds(const Witness *s, Lit l) { /* 1, 0, or -1 if a value is missing */
     int64_t v;
     if (!poly_eval(s->w, l.p, witness_sizes(s), &v)) return -1;
     return l.eq ? v == 0 : v >= 0;
@@ -122,7 +124,8 @@ static void draw_values(Witness *s) {
 
 /* ---- variables */
 
-/* The values that conditions with x as their only unknown leave: low..high. False: none. */
+/* Sets low..high to the range that the conditions with x as their only unknown leave for x. False
+   if it is empty. */
 static bool interval(Witness *s, Symbol x, int64_t *low, int64_t *high) {
     *low = INT64_MIN;
     *high = INT64_MAX;
@@ -135,7 +138,7 @@ static bool interval(Witness *s, Symbol x, int64_t *low, int64_t *high) {
         known = known && poly_eval(s->w, s->lit[k].p, witness_sizes(s), &a);
         s->value[x] = SIZE_UNKNOWN;
         if (!known || a == b) continue;
-        a -= b; /* a*x + b, if it is linear; if not, the check at the end says so */
+        a -= b; /* a*x + b if linear; otherwise the final check fails */
         int64_t q = -b / a, r = -b % a;
         int64_t floor = q - (r && (r < 0) != (a < 0)), ceil = q + (r && (r < 0) == (a < 0));
         if (s->lit[k].eq && r) return false;
@@ -159,6 +162,8 @@ static bool unbalanced(const Witness *s) {
     }
     return sum != 0;
 }
+/* Gives values to the variables in the set `open`, the one with the smallest range first. True if
+   all conditions hold then. */
 static bool search_values(Witness *s, uint64_t open) {
     if (s->steps-- <= 0 || !consistent(s)) return false;
     if (!open) {

@@ -1,8 +1,10 @@
-/* cases.c -- a difference is split into the cells of its guards; sums over the same variables that
-   add up to 0 at each point go; what is left is a question about real numbers, as it stands or in
-   cases. Which part of a maximum is the greatest is decided for one maximum after the other
-   (Prover.decided, which maximum.c asks); that it is at least the other parts is then given. Z3
-   splits maxima, too, but does not put one into the argument of exp and
+/* cases.c -- shows that a difference of forms is zero. It is split into the cells of its guards.
+   Sums over the same variables that add up to 0 at each point are dropped. What is left is a
+   question about real numbers, asked as it stands and then in cases.
+
+   A case says which part of a maximum is the greatest (Prover.decided, which maximum.c looks up);
+   that this part is at least each of the others is then given. Maxima are decided one after the
+   other. Z3 splits maxima into cases, too, but it does not put a part into the argument of exp and
    simplify there. */
 #include "verifier/cases.h"
 #include "verifier/equal.h"
@@ -10,7 +12,8 @@
 #include <string.h>
 
 static bool maximum_in_nf(Prover *p, Nf nf, Atom *out);
-/* A maximum of few bare parts that hangs on no bound variable. */
+/* Finds, in the atom, a maximum of two or three parts without variables and conditions that is not
+   decided yet and stands under no bound variable. */
 static bool maximum_in(Prover *p, Atom x, Atom *out) {
     const AtomInfo *a = atom_info(p, x);
     bool bare = a->kind == AT_MAX && a->npart > 1 && a->npart < 4;
@@ -29,9 +32,9 @@ static bool maximum_in_nf(Prover *p, Nf nf, Atom *out) {
     }
     return false;
 }
-/* In each case one part of a maximum is the greatest, and the maximum is that part wherever it
-   occurs, in arguments of functions, too: log(1 + exp(-|x|)) + max{0 | x} is log(1 + exp(x)) for x
-   <= 0 and for x >= 0. */
+/* Goes through the cases of one maximum. In each, one part is the greatest, and the maximum is
+   replaced by it wherever it occurs, also in arguments of functions:
+   log(1 + exp(-|x|)) + max{0 | x} is log(1 + exp(x)) for x <= 0 and for x >= 0. */
 static bool zero_by_cases(Prover *p, Dom ctx, Nf nf, int n, const RealSign *before) {
     Atom most;
     if (p->exact || p->ndecided == DECIDED_MAX || !maximum_in_nf(p, nf, &most)) return false;
@@ -59,7 +62,8 @@ static bool zero_by_cases(Prover *p, Dom ctx, Nf nf, int n, const RealSign *befo
 /* ---- differences */
 
 static bool zero_plain(Prover *p, Dom ctx, Nf nf) { return reals_zero_given(p, ctx, nf, 0, NULL); }
-/* The terms over the same variables and domain as this one, without either. */
+/* Returns the terms that have the variables and domain of `like`, without these, and sets *rest to
+   the other terms. */
 static Nf pick_terms(Prover *p, Nf nf, const BodyInfo *like, Nf *rest) {
     int n = nf_size(p, nf), m = 0, k = 0;
     NfTerm *in = ARENA_NEW(p->arena, NfTerm, n), *out = ARENA_NEW(p->arena, NfTerm, n);
@@ -75,7 +79,7 @@ static Nf pick_terms(Prover *p, Nf nf, const BodyInfo *like, Nf *rest) {
     *rest = nf_from(p, k, out);
     return nf_from(p, m, in);
 }
-/* Sums over the same variables of terms that add up to 0 at each point are 0. */
+/* Drops sums over the same variables whose terms add up to 0 at each point. */
 static Nf without_sums(Prover *p, Dom ctx, Nf nf) {
     int n = nf_size(p, nf);
     for (int k = 0; k < n; k++) {
@@ -101,7 +105,7 @@ bool reals_zero(Prover *p, Dom ctx, Nf nf) {
         Nf x = cell_restrict(p, nf, cell[k].known);
         Dom here = dom_and(p, ctx, cell[k].known);
         if (cell[k].known) x = simplify(p, here, x);
-        /* Where terms of one cell fit two classes, the wrong one may have been taken before. */
+        /* A term may fit two classes (equal.c), and may have joined the wrong one before. */
         if (x && n > 1 && forms_equal(p, here, x, 0)) continue;
         x = without_sums(p, here, x);
         if (x && !zero_plain(p, here, x) && !zero_by_cases(p, here, x, 0, NULL)) return false;

@@ -1,9 +1,12 @@
-/* defined.c -- where is an element defined? Where every partial function that it looks at is: 1/a
-   wants a != 0, log(a) a > 0, sqrt(a) a >= 0, a power what its exponent asks, data that say where
-   to read a place on the axis. Such wants are read off the definitions (import_wants), brought to
-   lowest terms (a product is not 0 where its factors are not, positive factors do not count), and
-   compared as sets of points, like what is read. What no set shows is asked as a question about
-   real numbers. A division by a size of 0 (a mean over nothing) is a want, too. */
+/* defined.c -- where is an element defined? Where every partial function that its definition
+   evaluates is: 1/a wants a != 0, log(a) wants a > 0, sqrt(a) wants a >= 0, a power wants what its
+   exponent requires, and data that say where to read want to be a place on the axis. A division by
+   a size of 0 (a mean over nothing) violates a want, too.
+
+   Wants are read off the definitions (import_wants) and brought to lowest terms: a product is not 0
+   if none of its factors is, and positive factors do not count. Those of two graphs are compared as
+   sets of points, like the elements that are read. What that does not show is asked as a question
+   about real numbers. */
 #include "verifier/defined.h"
 #include "verifier/reals.h"
 #include "verifier/signs.h"
@@ -14,6 +17,7 @@ enum { GIVEN_MAX = 16, CONDITIONS_MAX = 16 };
 
 /* ---- wants in lowest terms */
 
+/* The wants of one function, as they are found. */
 typedef struct Wants {
     Prover *p;
     Dom ctx;
@@ -23,7 +27,7 @@ typedef struct Wants {
 
 static Nf nf_negated(Prover *p, Nf nf) { return nf_scale(p, nf, ratio(-1, 1)); }
 
-/* Sizes and indices are polynomials, elements are not. */
+/* Writes an atom that is a size or an index as a polynomial. */
 static bool size_polynomial(Prover *p, const AtomInfo *a, Poly *out) {
     *out = a->kind == AT_VALUE ? a->index[0] : a->kind == AT_SIZE ? poly_symbol(p->w, a->word) : 0;
     return a->kind == AT_VALUE || a->kind == AT_SIZE;
@@ -35,6 +39,7 @@ static bool at_least(Prover *p, Dom ctx, Poly x, int64_t least) {
     Lit l = lit_ge(p, x, poly_int(p->w, least));
     return prover_entails(p, ctx, dom_make(p, 1, &l));
 }
+/* Returns whether the want on a surely holds where ctx does. */
 static bool want_entailed(Prover *p, Dom ctx, Want want, Nf a) {
     Poly x;
     if (want == WANT_NONNEGATIVE)
@@ -47,6 +52,7 @@ static void push_want(Wants *s, Want want, Nf a, Nf b) {
     if (s->n == WANTS_MAX) prover_fail(s->p, "too many factors in a division");
     s->out[s->n++] = nf_atom(s->p, atom_nested(s->p, AT_PAIR, want, a, b));
 }
+/* Wants that a is not 0: the same of its factors and of what is left of it without them. */
 static void nonzero(Wants *s, Nf a);
 static void factors_nonzero(Wants *s, const NfTerm *t) {
     Prover *p = s->p;
@@ -76,6 +82,7 @@ static void nonzero(Wants *s, Nf a) {
     }
     if (!a || !want_entailed(p, s->ctx, WANT_NONZERO, a)) push_want(s, WANT_NONZERO, a, 0);
 }
+/* Wants that a is not negative, after dividing it by positive factors. */
 static void nonnegative(Wants *s, Nf a) {
     Prover *p = s->p;
     if (want_entailed(p, s->ctx, WANT_NONNEGATIVE, a)) return;
@@ -94,8 +101,8 @@ static void add_want(Wants *s, Want want, Nf a, Nf b) {
         if (!want_entailed(p, s->ctx, WANT_NONNEGATIVE, nf_negated(p, a))) push_want(s, want, a, 0);
     } else if (want == WANT_PLACE || !positive_on(p, s->ctx, a)) push_want(s, want, a, b);
 }
-/* 1/exp(t) is exp(-t), 1/sigmoid(t) is 1 + exp(-t): both divide by something that may underflow. In
-   forms exp(-t) is a power of exp(t). */
+/* The divisor is one product. 1/exp(t) is exp(-t), and 1/sigmoid(t) is 1 + exp(-t); both divide by
+   something that may underflow. In forms exp(-t) is a power of exp(t). */
 static void factors_below(Wants *s, const NfTerm *t) {
     Prover *p = s->p;
     for (int k = 0; k < t->nfactor; k++) {
@@ -106,8 +113,8 @@ static void factors_below(Wants *s, const NfTerm *t) {
             add_want(s, WANT_BOUNDED, nf_scale(p, f->a, ratio(power.p > 0 ? -1 : 1, 1)), 0);
     }
 }
-/* The term is a positive number times exp(*e), or nearly so: sigmoid(t) underflows like
-   exp(min(t, 0)). */
+/* Returns whether the term is a positive number times exp(*e), or nearly so: sigmoid(t) underflows
+   like exp(min(t, 0)). */
 static bool is_exponential(Prover *p, Dom ctx, const NfTerm *t, Nf *e) {
     *e = 0;
     for (int k = 0; k < t->nfactor; k++) {
@@ -120,8 +127,8 @@ static bool is_exponential(Prover *p, Dom ctx, const NfTerm *t, Nf *e) {
     }
     return t->c.p > 0 && t->nfactor;
 }
-/* A term takes exp, log or a root, or a function that nears a bound without reaching it: as a float
-   it may reach it, or cancel against another term. */
+/* Returns whether the term takes exp, log or a root, or a function that approaches a bound without
+   reaching it. As a float such a function may reach the bound, or cancel against another term. */
 static bool takes_function(Prover *p, const NfTerm *t) {
     for (int k = 0; k < t->nfactor; k++) {
         const AtomInfo *f = atom_info(p, t->factor[k].atom);
@@ -132,9 +139,10 @@ static bool takes_function(Prover *p, const NfTerm *t) {
     }
     return false;
 }
-/* A sum of exponentials underflows where the greatest of them does, whatever it has of terms that
-   may be 0. Where functions keep a sum from being 0 in another way, as in x + sqrt(x^2 + 1),
-   roundings may make it 0: its reciprocal is what must not overflow. */
+/* Wants that a divisor, or the argument of log, does not underflow to 0. A sum of exponentials
+   underflows where the greatest of them does, whatever other terms it has that may be 0. Where
+   functions keep a sum from being 0 in another way, as in x + sqrt(x^2 + 1), rounding may make it
+   0; then its reciprocal must not overflow. */
 static void exponents_below(Wants *s, Nf a) {
     enum { FEW = 8 };
     Prover *p = s->p;
@@ -183,7 +191,7 @@ bool wants_something(const ExNode *x) {
     return x->kind == EX_POW || (x->kind == EX_FN && (x->word == FN_RECIP || x->word == FN_LOG ||
                                                       x->word == FN_SQRT || x->word == FN_EXP));
 }
-/* An infinity below it may be a finite number above it: relu(-inf) is 0. */
+/* An infinite argument may give a finite number: relu(-inf) is 0. */
 bool hides_infinity(const ExNode *x) {
     return x->kind == EX_MAX2 || x->kind == EX_MIN2 || x->kind == EX_MAXIMUM ||
            (x->kind == EX_FN && (x->word == FN_SIGMOID || x->word == FN_TANH || x->word == FN_ERF ||
@@ -196,6 +204,7 @@ static const AtomInfo *want_atom(Prover *p, Nf want) {
     Ratio c;
     return atom_info(p, nf_body(p, want, 0, &c)->term.factor[0].atom);
 }
+/* The part with its want replaced by another one on the same arguments. */
 static Part part_with(Prover *p, const Part *part, Want want) {
     Part x = *part;
     const AtomInfo *a = want_atom(p, x.nf);
@@ -207,10 +216,12 @@ void wants_hide(Prover *p, Parts *s, int from) {
         if (want_atom(p, s->v[k].nf)->word == WANT_BOUNDED)
             s->v[k] = part_with(p, &s->v[k], WANT_HIDDEN);
 }
+/* The want is about overflow, not about where an element is defined. */
 static bool is_bound(const AtomInfo *want) {
     return want->word == WANT_BOUNDED || want->word == WANT_HIDDEN;
 }
-/* The points of x are among those given. */
+/* Returns whether the points at which x is wanted are shown to be among those at which it is
+   given. */
 static bool covered(Prover *p, Dom ctx, const Parts *given, const Part *x) {
     Part *all = ARENA_NEW(p->arena, Part, given->n + 1);
     if (given->n) memcpy(all, given->v, sizeof *all * (size_t)given->n);
@@ -218,7 +229,8 @@ static bool covered(Prover *p, Dom ctx, const Parts *given, const Part *x) {
     return given->n && atoms_equal(p, ctx, atom_parts(p, AT_MAX, given->n, given->v),
                                    atom_parts(p, AT_MAX, given->n + 1, all));
 }
-/* The argument of what is given, at the point of x, its variables named like x's. */
+/* Sets *out to the argument of a given want at the point of x, with variables named like those of
+   x. False if the given want need not hold there. */
 static bool at_point(Prover *p, Dom here, const Part *given, const Part *x, Nf *out) {
     Poly to[RANK_MAX * 2];
     if (given->nvar && (given->nvar != x->nvar || given->nvar > RANK_MAX * 2)) return false;
@@ -227,7 +239,8 @@ static bool at_point(Prover *p, Dom here, const Part *given, const Part *x, Nf *
     *out = nf_subst(p, want_atom(p, given->nf)->a, m);
     return prover_entails(p, here, dom_subst(p, given->dom, m));
 }
-/* Some point of the part, from variable k on, has this form and is in the part's domain. */
+/* Returns whether some point of the part, found by trying values for its variables from number k
+   on, has this form and lies in the part's domain. */
 static bool takes_value(Prover *p, Dom ctx, Part x, int k, Nf value) {
     Ratio c;
     if (k == x.nvar) return x.nf == value && prover_entails(p, ctx, x.dom);
@@ -240,7 +253,8 @@ static bool takes_value(Prover *p, Dom ctx, Part x, int k, Nf value) {
     }
     return false;
 }
-/* a = b - max{..} where b is one of the parts at some point: it is at most 0. */
+/* Returns whether a is b - max{..} where b is one of the parts of the maximum at some point, so
+   that a <= 0. */
 static bool below_maximum(Prover *p, Dom ctx, Nf a) {
     int n = nf_size(p, a);
     for (int k = 0; k < n; k++) {
@@ -255,10 +269,11 @@ static bool below_maximum(Prover *p, Dom ctx, Nf a) {
     }
     return false;
 }
-/* Where what is wanted says that something holds; false: it says nothing of this kind. */
+/* A WantRange sets the Dom to conditions that hold if the want does. False if the want says nothing
+   of this kind. */
 typedef bool WantRange(Prover *, const AtomInfo *want, Dom *);
 
-/* What holds at a place, and what is given there besides. */
+/* What holds under `at`, together with what the given wants say there. */
 static Dom with_given(Prover *p, Dom at, const Parts *given, WantRange *range) {
     Dom here = at, other;
     for (int k = 0; k < given->n; k++) {
@@ -268,7 +283,8 @@ static Dom with_given(Prover *p, Dom at, const Parts *given, WantRange *range) {
     }
     return here;
 }
-/* The range of which is wanted that it has a point; false: it was simplified to something else. */
+/* Sets *range to the range that a WANT_POINT wants to have a point. False if it was simplified to
+   something else. */
 static bool range_of(Prover *p, const AtomInfo *want, Part *range) {
     if (want->word != WANT_POINT) return false;
     const AtomInfo *most = nf_size(p, want->a) == 1 ? want_atom(p, want->a) : NULL;
@@ -281,7 +297,8 @@ static bool point_range(Prover *p, const AtomInfo *want, Dom *d) {
     if (!range_of(p, want, &range)) return false;
     return *d = range.dom, true;
 }
-/* What is given has points in ranges of its own; then there is one in the range of x. */
+/* Returns whether the range of a WANT_POINT is shown to have a point if the ranges of the given
+   ones have. */
 static bool has_point(Prover *p, Dom ctx, const Parts *given, const Part *part) {
     const Part x = part_open(p, part);
     Part range;
@@ -291,7 +308,8 @@ static bool has_point(Prover *p, Dom ctx, const Parts *given, const Part *part) 
         if (!project(p, &range.dom, range.var[k], 0, NULL)) return false;
     return prover_entails(p, here, range.dom);
 }
-/* Where the index that is wanted to be a place is one; false: it is no polynomial. */
+/* Sets *d to the condition that the index of a WANT_PLACE is a place. False if the index is no
+   polynomial. */
 static bool place_range(Prover *p, const AtomInfo *want, Dom *d) {
     Poly place, size;
     if (want->word != WANT_PLACE || !as_polynomial(p, want->a, &place) ||
@@ -302,15 +320,17 @@ static bool place_range(Prover *p, const AtomInfo *want, Dom *d) {
     *d = dom_make(p, 2, l);
     return true;
 }
-/* 4*i + j is a place of 4*n where i is one of n, and 0 <= j < 4. */
+/* Returns whether a WANT_PLACE follows from the given ones: 4*i + j is a place of 4*n if i is one
+   of n and 0 <= j < 4. */
 static bool is_place(Prover *p, Dom ctx, const Parts *given, const Part *part) {
     const Part x = part_open(p, part);
     Dom goal;
     return place_range(p, want_atom(p, x.nf), &goal) &&
            prover_entails(p, with_given(p, dom_and(p, ctx, x.dom), given, place_range), goal);
 }
-/* Signs: what is not 0, what is not negative. Of what exp is taken: it is at most 0, or at most
-   what the left side takes exp of. */
+/* Asks whether a want follows as a statement about the signs of real numbers: what is given is not
+   0, or not negative. For WANT_BOUNDED the statement is that the argument of exp is at most 0, or
+   at most one that is given. */
 static bool by_reals(Prover *p, Dom ctx, const Parts *given, const Part *part) {
     Part x = part_open(p, part);
     const AtomInfo *a = want_atom(p, x.nf);
@@ -344,7 +364,8 @@ static void add_condition(Prover *p, Dom ctx, Lack *lack, Lit l) {
         if (lack->condition[k].p == l.p) return;
     if (lack->ncondition < CONDITIONS_MAX) lack->condition[lack->ncondition++] = l;
 }
-/* Where the given parts have a point each; where a size that is divided by is not 0. */
+/* Collects conditions on sizes under which the want may follow: that each given part has a point,
+   and that a size by which it divides is not 0. */
 static void find_conditions(Prover *p, Dom ctx, const Parts *given, const Part *x, Lack *lack) {
     Poly size;
     const AtomInfo *a = want_atom(p, x->nf);
@@ -360,14 +381,14 @@ static void find_conditions(Prover *p, Dom ctx, const Parts *given, const Part *
     }
 }
 
-/* By itself, at the place where it is looked at from the output. */
+/* Returns whether the want holds by itself, at the indices at which the output uses it. */
 static bool holds_anyway(Prover *p, Dom ctx, const Part *part) {
     Part x = part_open(p, part);
     const AtomInfo *a = want_atom(p, x.nf);
     return (a->word == WANT_NONZERO || a->word == WANT_NONNEGATIVE) &&
            want_entailed(p, dom_and(p, ctx, x.dom), (Want)a->word, a->a);
 }
-/* With the sizes that the left side divides by being at least 1. */
+/* Adds to ctx that the sizes by which the left side divides are at least 1. */
 static Dom with_sizes(Prover *p, Dom ctx, const Parts *given) {
     for (int k = 0; k < given->n; k++) {
         Poly size;

@@ -1,7 +1,7 @@
-/* equal.c -- a difference of forms is zero when its terms fall into classes of one body each, and
-   in each class the coefficients times the indicators of the domains add up to zero at every point.
-   That one question does all splitting and merging of ranges. Maxima are compared the same way, by
-   the points that either side covers. */
+/* equal.c -- shows that a difference of forms is zero. Its terms are grouped into classes, each
+   with one body; then in each class the coefficients times the indicators of the domains must add
+   up to zero at every point. This one question takes care of all splitting and merging of ranges.
+   Maxima are compared similarly, by the points that either side covers. */
 #include "verifier/equal.h"
 #include "verifier/explain.h"
 #include "verifier/unify.h"
@@ -9,12 +9,12 @@
 
 enum { MATCHES_MAX = 40 };
 
-typedef struct Class { /* terms of one body */
-    NfTerm r;          /* the first one; the domains of the others are in its variables */
+typedef struct Class { /* terms with the same body */
+    NfTerm r;          /* the first term; the domains of the others are in its variables */
     int n, room;
     struct Weighted {
-        Ratio c; /* the coefficient .. */
-        Dom dom; /* .. where this holds */
+        Ratio c; /* the coefficient of a term .. */
+        Dom dom; /* .. and its domain */
     } * v;
 } Class;
 typedef struct Classes {
@@ -38,12 +38,13 @@ static Class *new_class(Prover *p, Classes *s, NfTerm r) {
 static int64_t common_denominator(Prover *p, const Class *c) {
     int64_t d = 1;
     for (int k = 0; k < c->n; k++) {
-        /* q/d in lowest terms: the least common multiple is d * its numerator. */
+        /* In lowest terms q/d = q'/d'; the least common multiple of q and d is d*q'. */
         Ratio r = ratio(c->v[k].c.q, d);
         if (__builtin_mul_overflow(d, r.p, &d)) prover_fail(p, "a coefficient exceeds 64 bits");
     }
     return d;
 }
+/* Returns whether the weights of the members that hold add up to 0 at every point of ctx. */
 static bool balanced(Prover *p, Dom ctx, const Class *c) {
     WitnessMember *m = ARENA_NEW(p->arena, WitnessMember, c->n);
     int64_t d = common_denominator(p, c), sum = 0;
@@ -52,7 +53,7 @@ static bool balanced(Prover *p, Dom ctx, const Class *c) {
         int j = 0;
         Lits dom = dom_lits(p, c->v[k].dom);
         int64_t count = ratio_times(p, c->v[k].c, ratio(d, 1)).p;
-        /* One array for each set of literals. */
+        /* Equal sets of literals are one array. */
         while (j < n && !(m[j].dom.v == dom.v && m[j].dom.n == dom.n)) j++;
         if (j == n) m[n++] = (WitnessMember){0, dom};
         if (__builtin_add_overflow(m[j].count, count, &m[j].count) ||
@@ -72,13 +73,15 @@ static bool balanced(Prover *p, Dom ctx, const Class *c) {
 typedef struct Best {
     Prover *p;
     Dom ctx;
-    const NfTerm *t; /* is to join c */
+    const NfTerm *t; /* the term that is to join class c */
     const Class *c;
-    int seen;    /* changes that cancel nothing */
-    bool any;    /* there is one: */
-    Dom dom;     /* t's domain after it */
-    Poly *value; /* what t's variables become */
+    int seen;    /* changes of variables seen so far that cancel nothing */
+    bool any;    /* a change of variables was found: */
+    Dom dom;     /* the domain of t after the change */
+    Poly *value; /* what the variables of t become */
 } Best;
+/* Returns whether the term, with this domain, cancels against a member with the opposite
+   coefficient, or there is no such member. */
 static bool cancels(Best *b, Dom dom) {
     bool opposite = false;
     for (int k = 0; k < b->c->n; k++) {
@@ -162,7 +165,8 @@ bool forms_equal(Prover *p, Dom ctx, Nf a, Nf b) {
 
 /* ---- maxima */
 
-/* a and b occur as a + s*b only: a stands for that. */
+/* If two variables a and b occur in the form as a + s*b only, for s = 1 or -1, replaces this by
+   a. */
 static bool merge_pair(Prover *p, Part *x) {
     for (int i = 0; i < x->nvar; i++)
         for (int j = 0; j < x->nvar; j++)
@@ -181,7 +185,9 @@ static bool merge_pair(Prover *p, Part *x) {
             }
     return false;
 }
-/* The part as a term over the variables that its form has. */
+/* Writes the part as a term with one atom that holds its form. If `cover`, only which values the
+   form takes matters, so variables that the form does not mention are eliminated. False if one
+   cannot be eliminated. */
 static bool part_term(Prover *p, Dom ctx, const Part *part, bool left, bool cover, NfTerm *t) {
     Part x = part_simplify(p, ctx, part_open(p, part));
     Symbol *var = ARENA_NEW(p->arena, Symbol, x.nvar + 1);
@@ -200,6 +206,8 @@ static bool same_cover(Prover *p, Dom ctx, const Class *c) {
     for (int k = 0; k < c->n; k++) m[k] = (WitnessMember){c->v[k].c.p, dom_lits(p, c->v[k].dom)};
     return solver_same_cover(p->solver, dom_lits(p, ctx), c->n, m);
 }
+/* Compares maxima by the points that their parts cover, and kept sums by the weights of their
+   points. */
 static bool parts_equal(Prover *p, Dom ctx, const AtomInfo *a, const AtomInfo *b) {
     Classes s = {0};
     bool cover = a->kind == AT_MAX, equal = true;

@@ -1,10 +1,13 @@
-/* infer.c -- templates over the symbols of a rule (a = b, a >= b, a >= 0, a >= 1, a = 1, odd, even,
-   a = b mod 2), each as the set of models in which it holds. Those that hold in no model where the
-   sides differ are guesses; then come two of these at once, then other pairs. Symbols that agree in
-   all models count as one. Nothing is proved here: the prover tries each guess as a condition. */
+/* infer.c -- guesses conditions from models. Templates over the symbols of a rule (a = b, a >= b,
+   a >= 0, a >= 1, a = 0, a = 1, odd, even, a = b mod 2) are represented by the set of models in
+   which they hold. A template that holds in no model where the sides differ is a guess; pairs of
+   such templates follow, then other pairs. Symbols that agree in all models count as one. Nothing
+   is proved here: the caller tries each guess as a condition. */
 #include "verifier/infer.h"
 #include <string.h>
 
+/* PAIRED_MAX: the most templates that are combined into pairs. SINGLES_MAX: the most single
+   guesses. */
 enum {
     NAMES_MAX = 24,
     TEMPLATES_MAX = 5 * NAMES_MAX * NAMES_MAX,
@@ -16,8 +19,8 @@ typedef struct Models { /* a set of models */
 } Models;
 typedef struct Template {
     const char *text;
-    Models models;  /* in which it holds */
-    int bad, cover; /* how many of these are models where the sides differ, or agree */
+    Models models;  /* the models in which it holds */
+    int bad, cover; /* how many of these there are where the sides differ (bad) and agree (cover) */
 } Template;
 typedef struct Infer {
     World *w;
@@ -25,7 +28,7 @@ typedef struct Infer {
     const Instance *i;
     int n; /* models */
     const SizeModel *model;
-    Models same; /* those in which the sides agree */
+    Models same; /* the models that a guess should cover; in the others it must not hold */
     int nname, name[NAMES_MAX];
     int count;
     Template *v;
@@ -43,6 +46,7 @@ static int size(const Models *m) {
         n += __builtin_popcountll(m->bit[k]);
     return n;
 }
+/* How many models in the set the guess should cover. */
 static int cover(const Infer *x, const Models *m) {
     Models good = both(m, &x->same);
     return size(&good);
@@ -58,6 +62,7 @@ static int64_t model_value(const Infer *x, int k, int model) {
     return x->model[model].value[x->name[k]];
 }
 
+/* Chooses the symbols to use: one of those that agree in all models. */
 static void choose_names(Infer *x) {
     for (int s = 0; s < x->i->nsymbol && x->nname < NAMES_MAX; s++) {
         bool known = false;
@@ -72,12 +77,14 @@ static void choose_names(Infer *x) {
 
 /* ---- templates */
 
+/* The predicates of templates: a = b, a >= b, a = b mod 2. */
 typedef bool Holds(int64_t a, int64_t b);
 static bool is_equal(int64_t a, int64_t b) { return a == b; }
 static bool is_least(int64_t a, int64_t b) { return a >= b; }
 static bool is_like(int64_t a, int64_t b) { return (a - b) % 2 == 0; }
 
-/* A template over a and b, or over a and a number. */
+/* Adds a template over symbols a and b or, if b < 0, over a and a number; not if it holds in all
+   models or in none that it should cover. */
 static void add_template(Infer *x, const char *text, Holds *holds, int a, int b, int64_t number) {
     Models models = {{0}};
     for (int m = 0; m < x->n; m++)
@@ -86,7 +93,8 @@ static void add_template(Infer *x, const char *text, Holds *holds, int a, int b,
     Template t = template_of(x, text, &models);
     if (t.cover && t.bad + t.cover < x->n && x->count < TEMPLATES_MAX) x->v[x->count++] = t;
 }
-/* It is not a size: knowing that it is 0 would be of no use. */
+/* Returns whether the symbol may be negative, so that it is no size. For a size, a condition that
+   it is 0 would be of no use. */
 static bool may_be_negative(const Infer *x, int a) {
     for (int m = 0; m < x->n; m++)
         if (model_value(x, a, m) < 0) return true;
@@ -118,7 +126,8 @@ static void add_templates(Infer *x) {
 
 /* ---- guesses */
 
-/* Keeps out[0..n-1] sorted, the one that covers most first, equals in the order of arrival. */
+/* Inserts a guess into out[0..n-1], which is sorted by how many models a guess covers, most first;
+   equal ones stay in the order of arrival. Returns the new n, at most `most`. */
 static int insert_guess(int n, int most, ConditionGuess *out, ConditionGuess g) {
     int at = n;
     while (at && out[at - 1].cover < g.cover) at--;
@@ -128,7 +137,7 @@ static int insert_guess(int n, int most, ConditionGuess *out, ConditionGuess g) 
     out[at] = g;
     return n + 1;
 }
-/* The templates that hold in the fewest models where the sides differ come first. */
+/* Sorts the templates: those that hold in the fewest models where the sides differ come first. */
 static void sort_templates(Infer *x) {
     for (int k = 1; k < x->count; k++) {
         Template t = x->v[k];
@@ -140,6 +149,7 @@ static void sort_templates(Infer *x) {
         x->v[at] = t;
     }
 }
+/* Appends pairs of templates that hold in no model where the sides differ. */
 static int pairs(Infer *x, int n, int most, ConditionGuess *out) {
     ConditionGuess *v = out + n;
     int count = x->count < PAIRED_MAX ? x->count : PAIRED_MAX, found = 0;
@@ -154,7 +164,8 @@ static int pairs(Infer *x, int n, int most, ConditionGuess *out) {
         }
     return n + found;
 }
-/* Which models a guess should cover. */
+/* Decides which models a guess should cover: those in which the sides agree and, if `defined_only`,
+   the left side is defined. */
 static void label_models(Infer *x, bool defined_only) {
     x->same = (Models){{0}};
     for (int k = 0; k < x->n; k++)

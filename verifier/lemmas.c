@@ -40,8 +40,8 @@ static bool useful(const Lemmas *l, Poly product) {
     }
     return any;
 }
-/* Asserts that product = lit->p * size has the sign that follows from the literal: if the literal
-   holds or, where it may not, in either case. */
+/* Asserts what follows for product = lit->p * size, where size >= 0. A literal that may not hold
+   becomes a condition; the negation of an inequality, -p - 1 >= 0, then gives a product, too. */
 static void assert_product(Lemmas *l, const Lit *lit, Poly product, Poly size, bool holds) {
     Solver *s = l->s;
     Z3_ast q = solver_literal(s, (Lit){product, lit->eq}, LINEAR), p;

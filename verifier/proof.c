@@ -1,7 +1,10 @@
-/* proof.c -- an instance is proved when the needs of its right side follow from those of its left
-   side, the outputs have the same sizes, and every element of every output has the same normal
-   form. An index whose digits are looked at is written as high * radix + low, which is one to one
-   on 0..n-1 for every radix that divides n. */
+/* proof.c -- proves one instance of a rule, in stages.
+
+   It is shown that the needs of the right side follow from those of the left side, that outputs
+   have the same sizes, and that the elements of each output have equal normal forms or are equal as
+   real numbers; then that the right side is defined wherever the left side is; last, which class
+   the proof has. An index whose digits are looked at is written as high * radix + low, which is one
+   to one on 0..n-1 for every radix that divides n. */
 #include "verifier/proof.h"
 #include "verifier/defined.h"
 #include "verifier/explain.h"
@@ -10,25 +13,26 @@
 #include "verifier/cases.h"
 #include <string.h>
 
-typedef struct Attempt { /* in an arena: after prover_fail local variables would be lost */
+typedef struct Attempt { /* lives in an arena, since prover_fail loses local variables */
     Prover prover;
     Escape escape;
     NfImport import;
     const Instance *instance;
-    bool needs_only; /* only the sizes are proved */
-    Reading reading;
-    bool by_reals; /* some output was shown to be equal only as a question about real numbers */
+    bool needs_only; /* only what concerns sizes is proved */
+    Reading reading; /* what the right side reads, compared with the left */
+    /* Some output was shown to be equal only by a question about real numbers. */
+    bool by_reals;
     RuleNumbers numbers;
-    bool any_numbers;     /* it holds for any values of the numbers that their types round */
+    bool any_numbers;     /* the proof holds for any values of the numbers that their types round */
     bool exact;           /* both sides do the same operations */
     bool refines;         /* the right side is defined wherever the left side is */
-    bool refines_exactly; /* the same, of maxima that may be of nothing, too */
-    bool defines;         /* and perhaps elsewhere */
-    bool overflows;       /* it takes exp of what the left side does not */
-    const char *lacks;    /* why it was not shown to refine */
+    bool refines_exactly; /* the same with maxima that may be over empty sets */
+    bool defines;         /* .. and perhaps elsewhere */
+    bool overflows;       /* it may overflow in exp where the left side does not */
+    const char *lacks;    /* why `refines` was not shown */
     Lack lack;
     SizeFacts facts;
-    IndexSplits *splits; /* of each output */
+    IndexSplits *splits; /* by output */
     Proof proof;
 } Attempt;
 
@@ -41,6 +45,7 @@ static void add_missing(Attempt *a, Lit l, const char *side) {
     v[q->nmissing++] = (Missing){l, side};
     q->missing = v;
 }
+/* Adds the condition to the missing ones unless it follows or is there already. */
 static void require_condition(Attempt *a, Lit l, const char *side) {
     const Proof *q = &a->proof;
     Lit solved = lit_solved(&a->facts, l);
@@ -50,6 +55,7 @@ static void require_condition(Attempt *a, Lit l, const char *side) {
     if (!d || prover_entails(&a->prover, DOM_TRUE, d)) return;
     add_missing(a, l, side);
 }
+/* The needs of the right side and equal sizes of the outputs. */
 static bool sizes_follow(Attempt *a) {
     Prover *p = &a->prover;
     const Instance *i = a->instance;
@@ -78,7 +84,7 @@ typedef struct Output {
     Dom ctx;
 } Output;
 
-/* The split that simplifying asked for. */
+/* Splits the index that simplification asked to be split. */
 static void split_output(Prover *p, IndexSplits *noted, Output *o) {
     Map m;
     splits_note(p, noted, p->split);
@@ -94,8 +100,9 @@ static const char *attempt_words(const Prover *p) {
     if (p->any_numbers) return ", for any values of the rounded numbers";
     return p->unroll ? ", with short sums written out" : "";
 }
-/* By forms; if these differ, as a question about real numbers. That may be asked in the attempt to
-   show the same operations only where it was needed for the values too. */
+/* Compares the forms and, if they are not shown to be equal, asks a question about real numbers. In
+   the attempt to show the same operations, it asks only if that was necessary for the values,
+   too. */
 static bool forms_or_reals_equal(Attempt *a, const Output *o) {
     Prover *p = &a->prover;
     if (forms_equal(p, o->ctx, o->from, o->to)) return true;
@@ -138,7 +145,7 @@ static bool outputs_equal(Attempt *a) {
 
 /* ---- where both sides are defined */
 
-typedef struct OutputWants { /* what each side wants of arguments, over an output's indices */
+typedef struct OutputWants { /* what each side wants of its arguments, over an output's indices */
     const Parts *left, *right;
     Dom ctx;
 } OutputWants;
@@ -153,11 +160,11 @@ static OutputWants output_wants(Attempt *a, int k, const char *defined) {
 static void explain_wants(Prover *p, const char *title, const Parts *s) {
     for (int k = 0; k < s->n; k++) explain_form(p, title, s->v[k].nf);
 }
-/* Powers are total in the forms, so that these are equal everywhere; what is left to show is that
-   the right side divides by nothing that may be 0, .. where the left side does not. */
+/* Shows that the right side is defined wherever the left side is. This is not part of the equality
+   of forms: powers are total there, so the forms are equal everywhere. */
 static void refine(Attempt *a) {
     Prover *p = &a->prover;
-    bool maybe_empty = p->maybe_empty; /* is asked of the forms */
+    bool maybe_empty = p->maybe_empty; /* it is about the forms */
     a->refines = true;
     for (int k = 0; k < a->instance->from.nout && a->refines; k++) {
         const OutputWants x = output_wants(a, k, "it is defined");
@@ -179,8 +186,8 @@ static void refine(Attempt *a) {
     a->lacks = t.data;
 }
 
-/* The same in terms of operations and what they are done on: of functions of which nothing is known
-   but that their arguments are the same. A maximum wants an element then. */
+/* Shows the same in terms of operations: functions are uninterpreted, and a maximum wants an
+   element. */
 static void refine_exactly(Attempt *a) {
     Prover *p = &a->prover;
     const bool maybe_empty = p->maybe_empty;
@@ -197,6 +204,7 @@ static void refine_exactly(Attempt *a) {
 
 /* ---- what the equality is worth in floating point */
 
+/* What the right side reads for output k, compared with the left side. */
 static Reading output_reads(Attempt *a, int k) {
     const Instance *i = a->instance;
     const Parts *x = import_reads(&a->import, i->from.out[k]),
@@ -205,7 +213,7 @@ static Reading output_reads(Attempt *a, int k) {
     if (x->too_many || y->too_many) return READS_OTHER;
     return reads_compare(&a->prover, ctx, a->import.index, &a->splits[k], x, y);
 }
-/* Sums and maxima are taken to have at least one element each. */
+/* The same for all outputs. Sums and maxima are assumed to have at least one element each. */
 static Reading compare_reads(Attempt *a, ReadsAsked asked) {
     static const char *const stages[] = {
         [READS_ALL] = "the elements that are read",
@@ -225,14 +233,15 @@ static Reading compare_reads(Attempt *a, ReadsAsked asked) {
     p->lenient = false;
     return overflow_noted(p->w) ? READS_OTHER : reading;
 }
-/* min(x, max(x, y)) is x, but for y = inf - inf: where there are maxima, the forms do not show all
-   that is computed. */
+/* Where there are maxima, equal forms do not show that all operations are the same: x is min(x,
+   max(x, y)), but not for y = inf - inf. So the lists of operations are compared, too. */
 static bool same_computed(Attempt *a) {
-    const bool maybe_empty = a->prover.maybe_empty; /* is asked of the forms */
+    const bool maybe_empty = a->prover.maybe_empty; /* it is about the forms */
     const bool same = !a->import.any_maximum || compare_reads(a, READS_COMPUTED) == READS_SAME;
     a->prover.maybe_empty = maybe_empty;
     return same;
 }
+/* Shows that both sides do the same operations. */
 static bool outputs_exact(Attempt *a) {
     Prover *p = &a->prover;
     const char *why = a->proof.why;
@@ -244,13 +253,15 @@ static bool outputs_exact(Attempt *a) {
     a->proof.why = why;
     return exact;
 }
+/* Compares what is read, and improves a->reading by the result. */
 static void read_elements(Attempt *a) {
     Reading reading = compare_reads(a, READS_ALL);
     if (reading != READS_OTHER && a->import.any_stopping &&
         compare_reads(a, READS_PASSING) == READS_OTHER)
-        reading = READS_OTHER; /* a NaN passes on the left and may be stopped on the right */
+        reading = READS_OTHER; /* a NaN passes on the left, but may be stopped on the right */
     if (reading < a->reading) a->reading = reading;
 }
+/* The classes that follow from what the stages have shown. */
 static unsigned float_classes(Attempt *a, bool exact) {
     const RuleNumbers x = a->numbers;
     unsigned classes = CLASS_EXACT;
@@ -268,16 +279,16 @@ static unsigned float_classes(Attempt *a, bool exact) {
 
 /* ---- the whole */
 
-/* Twice what nearly all proofs of our rules take: some seconds. A proof whose author raises the
-   budget gets more in proportion. */
+/* Twice the number of steps of nearly all proofs of our rules, some seconds. A caller who raises
+   the budget gets proportionally more. */
 enum { STEPS = 1000000 };
 static uint64_t most_steps(uint64_t budget) {
     const uint64_t times = budget / SOLVER_BUDGET;
     return times > 1 ? STEPS * times : STEPS;
 }
 
-/* The input that has one number of which some element of these wants, whatever its index, that it
-   is not 0. */
+/* The set of inputs that are a single number by which an element divides according to these wants,
+   whatever its index. */
 static uint64_t divided_by(Prover *p, const Parts *wants) {
     uint64_t set = 0;
     for (int k = 0; k < wants->n; k++) {
@@ -296,8 +307,8 @@ static uint64_t divided_by(Prover *p, const Parts *wants) {
     }
     return set;
 }
-/* Where each element of the left side divides by the one number of an input, nothing need be shown
-   of where that is 0. */
+/* Finds the inputs by whose only number each element of the left side divides. Nothing need be
+   shown of where such a number is 0. */
 static bool find_divisors(Attempt *a) {
     Prover *p = &a->prover;
     uint64_t set = ~(uint64_t)0;
@@ -310,7 +321,8 @@ static bool find_divisors(Attempt *a) {
     return set != 0;
 }
 
-/* Takes what holds of sizes as the base facts. False: nothing does; the proof says why. */
+/* Makes what the instance assumes of sizes the base facts. False if no sizes satisfy it; the proof
+   says so. */
 static bool assume_sizes(Attempt *a) {
     Prover *p = &a->prover;
     trace_stage(p->trace, "sizes");
@@ -335,8 +347,8 @@ static void prove_outputs(Attempt *a) {
     import_init(&a->import);
     a->proof.proved = outputs_equal(a);
 }
-/* Sizes, then the outputs: as they stand, given what the left side divides by, with short sums
-   written out. */
+/* Proves sizes, then the outputs: as they stand, then given that what the left side divides by is
+   not 0, then with short sums written out. */
 static void attempt_proof(Attempt *a) {
     Prover *p = &a->prover;
     if (!assume_sizes(a) || !sizes_follow(a) || a->needs_only) return;
@@ -349,9 +361,12 @@ static void attempt_proof(Attempt *a) {
     prove_outputs(a);
     if (!a->proof.proved && find_divisors(a)) prove_outputs(a);
     if (a->proof.proved || !p->unrollable) return;
-    p->unroll = true; /* five shifted slices and a window of five meet */
+    p->unroll = true; /* five shifted slices then meet a window of five */
     prove_outputs(a);
 }
+/* Returns whether the equality of values is a proof: the right side is defined wherever the left
+   side is, and no maximum may be over an empty set. Otherwise it says why, and which conditions on
+   sizes may help. */
 static bool proof_holds(Attempt *a) {
     if (a->refines_exactly) return true;
     if (a->prover.maybe_empty) {
@@ -365,14 +380,14 @@ static bool proof_holds(Attempt *a) {
     return false;
 }
 static void same_operations(Attempt *a) { a->exact = outputs_exact(a); }
-/* Does it hold for any values of the numbers that their types round? */
+/* Tests whether the proof holds for any values of the numbers that their types round. */
 static void for_any_numbers(Attempt *a) {
     a->prover.any_numbers = true;
     import_init(&a->import);
     a->any_numbers = outputs_equal(a);
 }
 static void classify_proof(Attempt *a) { a->proof.classes = float_classes(a, a->exact); }
-/* Runs one stage. False: the prover gave up in it, or a size wrapped, so that what it found does
+/* Runs one stage. False: the prover gave up, or a size exceeded 64 bits; what the stage found does
    not count. */
 static bool stage(Attempt *a, void (*run)(Attempt *)) {
     if (setjmp(a->escape.here)) {
@@ -388,16 +403,16 @@ static bool stage(Attempt *a, void (*run)(Attempt *)) {
     if (overflow_noted(a->prover.w)) prover_fail(&a->prover, "a size exceeds 64 bits");
     return true;
 }
-/* Where the forms become too large when they are multiplied out, both sides may still do the same
-   operations. */
+/* Tries to show that both sides do the same operations. This may succeed where forms become too
+   large when they are multiplied out. */
 static bool proved_by_operations(Attempt *a) {
     const char *why = a->proof.why;
     a->proof.proved = a->import.p && stage(a, same_operations) && a->exact;
     if (!a->proof.proved) a->proof.why = why;
     return a->proof.proved;
 }
-/* What only makes the class smaller gets a default budget, and is not tried after a proof that took
-   more. */
+/* Runs a stage that can only make the class smaller. It gets a default budget, and is not run after
+   a proof that took more than that. */
 static bool optional_stage(Attempt *a, void (*run)(Attempt *)) {
     Prover *p = &a->prover;
     const uint64_t most = p->most_steps;
@@ -409,8 +424,8 @@ static bool optional_stage(Attempt *a, void (*run)(Attempt *)) {
     p->most_steps = most;
     return done;
 }
-/* With as many steps as the proof had, whatever that took. Short sums are compared as they stand
-   first: that is less to compare than written out. */
+/* Compares what is read, with as many steps as the proof was allowed, however many it took. Short
+   sums are first compared as they stand, since that is less to compare than sums written out. */
 static void classify_reads(Attempt *a) {
     Prover *p = &a->prover;
     const uint64_t steps = p->steps;
@@ -427,7 +442,7 @@ static void classify_reads(Attempt *a) {
     p->unroll = unroll;
     p->steps += steps;
 }
-/* The element types of the inputs, and which inputs are never negative. */
+/* Sets the element types of the inputs, and which inputs are never negative. */
 static void take_types(Attempt *a) {
     Prover *p = &a->prover;
     const Instance *i = a->instance;
@@ -440,8 +455,8 @@ static void take_types(Attempt *a) {
     p->type = type;
     p->ninput = i->ninput;
 }
-/* Are the values equal, is the right side defined where the left one is, what does floating point
-   make of it? What is not shown in a later stage takes nothing away from the earlier ones. */
+/* The stages: are the values equal, is the right side defined where the left side is, and what does
+   floating point make of it? If a later stage fails, this takes nothing away from earlier ones. */
 static void run_stages(Attempt *a) {
     Prover *p = &a->prover;
     if (!stage(a, attempt_proof) && !proved_by_operations(a)) {

@@ -1,15 +1,17 @@
 /* reals.c -- the last resort for a difference that did not cancel: is it 0 for all real values of
-   its atoms? Every atom becomes a real constant of Z3 about which only true facts are stated, so
-   that "unsatisfiable" (the difference is not 0) carries over to what the atoms stand for. About
-   what is not understood, a sum over variables for instance, nothing is stated. The facts:
-   - Maximum m: it is the value of one of its parts and at least each of them (Z3 splits cases).
-     Over variables, m is the value at some point, of which only is known that it is in the part's
-     domain; any other maximum over these parts is at least its value at that point.
-   - Powers, total as in normal.h. v = x^-1: x*v = 1 where x != 0, else v = 0. v = x^(1/q): v >= 0
-     and v^q = x where x >= 0, else v = 0.
-   - exp(s)*exp(t) = exp(s + t).
-   - Functions: see reals_functions.c.
-   In exact mode (import.h) only maxima and equal arguments are used. */
+   its atoms?
+
+   Every atom becomes a real constant of Z3 about which only true facts are stated. So if "the
+   difference is not 0" is unsatisfiable, the difference is 0 for what the atoms stand for. About
+   what is not understood, such as a sum over variables, nothing is stated. The facts:
+     - Maximum m: m is the value of one of its parts and at least each of them (Z3 splits cases).
+       If a part has variables, m is its value at some point of its domain, of which nothing else
+       is known; any other maximum over the same domain is at least its own value at that point.
+     - Powers, total as in normal.h. v = x^-1: x*v = 1 where x != 0, else v = 0. v = x^(1/q):
+       v >= 0 and v^q = x where x >= 0, else v = 0.
+     - exp(s)*exp(t) = exp(s + t).
+     - Functions: see reals_functions.c.
+   In an exact prover only maxima and equal arguments are used. */
 #include "verifier/reals_inner.h"
 #include "verifier/signs.h"
 #include <string.h>
@@ -20,7 +22,7 @@ enum { PARTS_MAX = 24, VARIABLES_MAX = 8, ROOT_MAX = 8, POWER_MAX = 16, LIMIT = 
 
 static Z3_ast translate_form(Reals *r, Nf);
 
-/* The part with its variables named so. */
+/* The part's form with its variables named var[]; *dom is its domain. */
 static Nf part_at(Reals *r, const Part *x, const Symbol *var, Dom *dom) {
     Poly to[VARIABLES_MAX];
     for (int k = 0; k < x->nvar; k++) to[k] = poly_symbol(r->p->w, var[k]);
@@ -28,8 +30,8 @@ static Nf part_at(Reals *r, const Part *x, const Symbol *var, Dom *dom) {
     *dom = dom_subst(r->p, x->dom, m);
     return nf_subst(r->p, x->nf, m);
 }
-/* A form at the point of a choice: a maximum in it may be of nothing if the point is not in its
-   domain. */
+/* Translates a form at the point of a choice. If the point is not in its domain, a maximum in the
+   form may be over an empty set; so what is stated about it holds under `here` only. */
 static Z3_ast at_point(Reals *r, Z3_ast here, Nf nf) {
     Z3_ast before = r->under;
     r->under = here;
@@ -37,8 +39,8 @@ static Z3_ast at_point(Reals *r, Z3_ast here, Nf nf) {
     r->under = before;
     return v;
 }
-/* A part over variables: "the greatest is this part at a point of its domain" for a point of which
-   nothing else is known. */
+/* For a part over variables: states that `greatest` is the value of the part at a point of its
+   domain, of which nothing else is known. */
 static Z3_ast choose_part(Reals *r, const AtomInfo *a, int k, Z3_ast greatest) {
     const Part *x = &a->part[k];
     if (r->p->exact || x->nvar > VARIABLES_MAX || r->nchoice == CHOICES_MAX) return r->yes;
@@ -49,9 +51,9 @@ static Z3_ast choose_part(Reals *r, const AtomInfo *a, int k, Z3_ast greatest) {
     Z3_ast here = c->here, value = at_point(r, here, part_at(r, x, c->var, &c->dom));
     return Z3_mk_and(r->z, 2, (Z3_ast[]){here, real_equal(r, greatest, value)});
 }
-/* It is the value of one of its parts. A maximum of nothing does not come here: it was imported
-   under the condition that it is not empty, or, in exact mode, only parts without variables and
-   conditions are looked at. */
+/* States that a maximum is the value of one of its parts. A maximum over an empty set does not come
+   here: it was imported under the condition that it is not empty or, in an exact prover, only parts
+   without variables and conditions are looked at. */
 static Z3_ast maximum(Reals *r, const AtomInfo *a, Nf of) {
     Z3_ast m = real_fresh(r), is[PARTS_MAX];
     if (!a->npart || a->npart > PARTS_MAX) return m;
@@ -69,8 +71,8 @@ static Z3_ast maximum(Reals *r, const AtomInfo *a, Nf of) {
     r->related = true;
     return m;
 }
-/* The point of the choice is one of the part, too, if its conditions follow there: then the other
-   maximum is at least what the part is there. */
+/* If the conditions of the other maximum's part follow at the point of the choice c, the point is
+   in that part's domain, too. Then the other maximum is at least the value of its part there. */
 static void compare_parts(Reals *r, const Choice *c, const Choice *other) {
     const Part *x = &other->most->part[other->number], *mine = &c->most->part[c->number];
     Dom dom;
@@ -84,7 +86,7 @@ static void compare_all(Reals *r) {
     for (int k = 0; k < r->nchoice; k++)
         for (int j = 0; j < r->nchoice; j++) compare_parts(r, &r->choice[k], &r->choice[j]);
 }
-/* An integer of 8 bits lies in the range of its type. */
+/* States that an integer of 8 bits lies in the range of its type. */
 static void say_range(Reals *r, Atom x, Z3_ast v) {
     const DType type = prover_type(r->p, x);
     if (type != DT_UINT8 && type != DT_INT8) return;
@@ -108,7 +110,7 @@ static Z3_ast atom(Reals *r, Atom x) {
     else if (atom_nonnegative(r->p, x)) real_assert(r, real_le(r, r->zero, v));
     return v;
 }
-/* Total: v = x^-1 is 0 where x is. */
+/* The total power v = x^-1, which is 0 where x is. */
 static Z3_ast inverse(Reals *r, Z3_ast x, bool positive) {
     Z3_ast v = real_fresh(r), is_zero = real_equal(r, x, r->zero),
            product = real_equal(r, real_times(r, x, v), r->one);
@@ -122,7 +124,7 @@ static Z3_ast real_power(Reals *r, Z3_ast x, int64_t n) {
     for (int64_t k = 0; k < n; k++) f[k] = x;
     return real_product(r, (unsigned)n, f);
 }
-/* Total: v = x^(1/q) is 0 where x is negative. */
+/* The total power v = x^(1/q), which is 0 where x is negative. */
 static Z3_ast real_root(Reals *r, Z3_ast x, int64_t q, bool positive) {
     Z3_ast v = real_fresh(r), is_root = real_equal(r, real_power(r, v, q), x);
     real_assert(r, real_le(r, r->zero, v));
@@ -144,19 +146,20 @@ static Z3_ast factor(Reals *r, const Factor *f) {
     if (f->power.p < 0) x = inverse(r, x, positive);
     return real_power(r, x, n);
 }
-/* A term over variables or with a guard is a number of which its sign may be known. */
+/* A term over variables or with a guard, as a number of which at most the sign is known. */
 static Z3_ast opaque_real(Reals *r, const BodyInfo *b) {
     Z3_ast v = real_fresh(r);
     if (!r->p->exact && nf_nonnegative(r->p, nf_of(r->p, b->term)))
         real_assert(r, real_le(r, r->zero, v));
     return v;
 }
-/* The product of exp(t)^c over the term's factors is exp at the sum of c*t: one more point. */
+/* States that the product of the factors exp(t)^c of the term is the value of exp at the sum of the
+   c*t. */
 static void relate_exponents(Reals *r, const NfTerm *t, const Z3_ast *value) {
     Z3_ast power[POWER_MAX];
     unsigned n = 0;
     Nf sum = 0;
-    bool known = false; /* a point already */
+    bool known = false; /* the sum is the argument of an exp that was stated */
     for (int k = 0; k < t->nfactor && n < POWER_MAX; k++) {
         const AtomInfo *a = atom_info(r->p, t->factor[k].atom);
         if (a->kind != AT_FN || a->word != FN_EXP) continue;
@@ -169,7 +172,8 @@ static void relate_exponents(Reals *r, const NfTerm *t, const Z3_ast *value) {
         real_add_value(r, FN_EXP, translate_form(r, sum), real_product(r, n, power), r->yes);
 }
 static bool inhabited_nf(Prover *, Nf);
-/* No maximum in it is over a domain, which might be empty. */
+/* Returns whether no maximum in the atom has a part with variables or conditions, which might be
+   empty. */
 static bool maximum_inhabited(Prover *p, Atom x) {
     const AtomInfo *a = atom_info(p, x);
     bool all = inhabited_nf(p, a->a) && inhabited_nf(p, a->b) && (a->kind != AT_MAX || a->npart);
@@ -187,8 +191,8 @@ static bool inhabited_nf(Prover *p, Nf nf) {
     }
     return all;
 }
-/* A product of sums that share no variable is the product of their values. What stands before a sum
-   is looked at only if it exists where the sum is empty, too. */
+/* A product of sums that share no variable is the product of their values. The factors outside the
+   sums are used only if they exist where the sums are empty, too. */
 static Z3_ast product_of_sums(Reals *r, const BodyInfo *b) {
     Prover *p = r->p;
     NfTerm *part = ARENA_NEW(p->arena, NfTerm, b->term.nvar + 1);
@@ -238,7 +242,8 @@ static const char *real_text(void *user, const char *name) {
         }
     return NULL;
 }
-/* What was stated contradicts itself, so the goal follows. */
+/* Returns whether Z3 finds that the statements contradict each other, so that what is to be shown
+   follows. */
 static bool contradicts(Reals *r, const char *shown, Nf nf) {
     compare_all(r);
     real_relate_sigmoids(r);
@@ -289,7 +294,6 @@ static Z3_ast sign_of(Reals *r, RealSign x) {
     Z3_ast v = translate_form(r, x.nf);
     return x.nonzero ? Z3_mk_not(r->z, real_equal(r, v, r->zero)) : real_le(r, r->zero, v);
 }
-/* The form has no free guard; the signs are given. */
 bool reals_zero_given(Prover *p, Dom ctx, Nf nf, int n, const RealSign *given) {
     Reals *r = reals_open(p, ctx);
     for (int k = 0; k < n; k++) real_assert(r, sign_of(r, given[k]));

@@ -1,19 +1,18 @@
-/* reals_functions.c -- what is stated about the functions of an element (exp, floor, ..) as they
-   are met in a question about reals:
-   - Equal arguments give equal values. Of a function that does not decrease: a <= b gives
-     f(a) <= f(b), with 0 as one more point. Of an odd one: the same for a and -b. Values lie within
-     [low, high].
-   - floor (ceil(x) is -floor(-x)), round, sign and delta are integers, next to their argument or
-     given by its sign.
-   - exp, log, erf and sigmoid increase strictly: the order of values gives that of the arguments.
-   - exp(t) >= 1 + t; 4*sigmoid has a slope of at most 1; with e = exp(t) and s = sigmoid(t),
-     s*(1 + e) = e.
-   In exact mode (import.h) only equal arguments are used. */
+/* reals_functions.c -- what is stated about functions of one element (exp, floor, ..) as they occur
+   in a question about real numbers:
+     - Equal arguments give equal values. If f does not decrease, a <= b gives f(a) <= f(b), and 0
+       is one more point. If f is odd, the same holds for a and -b. Values lie within [low, high].
+     - floor (ceil(x) is -floor(-x)), round, sign and delta are integers, next to their argument or
+       given by its sign.
+     - exp, log, erf and sigmoid increase strictly: the order of values gives that of arguments.
+     - exp(t) >= 1 + t; 4*sigmoid has a slope of at most 1; s*(1 + e) = e for e = exp(t) and
+       s = sigmoid(t).
+   In an exact prover only equal arguments are used. */
 #include "verifier/reals_inner.h"
 #include <math.h>
 
-/* Not decreasing: at1 <= at2 gives value1 <= value2; strictly increasing: and the other way
-   round. */
+/* States that a function does not decrease: at1 <= at2 gives value1 <= value2. If it increases
+   strictly, the converse holds, too. */
 static void say_increasing(Reals *r, Z3_ast when, bool strictly, Z3_ast at1, Z3_ast value1,
                            Z3_ast at2, Z3_ast value2) {
     Z3_ast up = real_le(r, at1, at2), down = real_le(r, at2, at1),
@@ -22,7 +21,7 @@ static void say_increasing(Reals *r, Z3_ast when, bool strictly, Z3_ast at1, Z3_
     real_assert_if(r, when,
                    strictly ? Z3_mk_iff(r->z, down, less) : Z3_mk_implies(r->z, down, less));
 }
-/* sigmoid' = s*(1 - s) <= 1/4, and 1 - sigmoid(t) is sigmoid(-t). */
+/* Uses sigmoid' = s*(1 - s) <= 1/4 and 1 - sigmoid(t) = sigmoid(-t). */
 static void say_sigmoids(Reals *r, const Point *a, const Point *b) {
     Z3_ast rise = real_times(r, real_number(r, 4), real_minus(r, b->value, a->value)),
            run = real_minus(r, b->at, a->at);
@@ -31,8 +30,9 @@ static void say_sigmoids(Reals *r, const Point *a, const Point *b) {
     say_increasing(r, r->yes, true, a->at, a->value, real_minus(r, r->zero, b->at),
                    real_minus(r, r->one, b->value));
 }
-/* Strictly, and never reaching its bounds. */
+/* The function increases strictly and never reaches its bounds. */
 static bool increases(Function f) { return f == FN_EXP || f == FN_SIGMOID || f == FN_ERF; }
+/* States how two values of the same function relate. */
 static void say_pair(Reals *r, const Point *a, const Point *b) {
     const FunctionFacts *f = function_facts(a->f);
     bool strictly = increases(a->f);
@@ -67,7 +67,7 @@ static bool has_point(const Reals *r, Function f) {
         if (r->point[k].f == f) return true;
     return false;
 }
-/* Of two integers the greater one is greater by at least 1. */
+/* Notes an integer. Of two integers the greater one is greater by at least 1. */
 static void add_whole(Reals *r, Z3_ast v) {
     for (int k = 0; k < r->nwhole; k++) {
         Z3_ast u = r->whole[k];
@@ -78,8 +78,8 @@ static void add_whole(Reals *r, Z3_ast v) {
     }
     if (r->nwhole < WHOLE_MAX) r->whole[r->nwhole++] = v;
 }
-/* What the functions with values in the integers are: of ties round is only known to be no further
-   than 1/2. */
+/* States what the functions with integer values are. Of round it says only that it is no further
+   than 1/2 from its argument, not what it does with ties. */
 static void say_whole(Reals *r, Function f, Z3_ast at, Z3_ast value) {
     Z3_ast next = real_plus(r, value, r->one), minus_one = real_number(r, -1);
     Z3_ast above = Z3_mk_lt(r->z, r->zero, at), below = Z3_mk_lt(r->z, at, r->zero),
@@ -124,7 +124,7 @@ void real_add_value(Reals *r, Function f, Z3_ast at, Z3_ast value, Z3_ast when) 
             (strictly ? Z3_mk_lt : Z3_mk_le)(r->z, value, real_number(r, (int64_t)facts->high)));
     if (f == FN_EXP) real_assert_if(r, when, real_le(r, real_plus(r, r->one, at), value));
 }
-/* log(a) is the t with exp(t) = a, where a is positive. */
+/* A logarithm log(a) = t is stated as exp(t) = a where a is positive. */
 void real_add_function(Reals *r, Function f, Z3_ast at, Z3_ast value) {
     if (f == FN_LOG && !r->p->exact)
         real_add_value(r, FN_EXP, value, at, Z3_mk_lt(r->z, r->zero, at));

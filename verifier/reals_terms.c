@@ -1,4 +1,5 @@
-/* reals_terms.c -- terms and statements of Z3 about real numbers, and which atoms have a term. */
+/* reals_terms.c -- terms and statements of Z3 about real numbers, and the table of atoms that have
+   a term. */
 #include "verifier/reals_inner.h"
 
 Z3_ast real_fresh(Reals *r) {

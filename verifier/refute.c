@@ -1,11 +1,14 @@
-/* refute.c -- looks for sizes and data at which the two sides of a rule differ. Sizes are drawn for
-   the symbols that the equations leave free (0 and 1 first), the others follow, and every condition
-   is checked; data are small numbers, evaluated in rationals, so that a difference is a
-   counterexample. Where a function leaves the rationals the elements are compared in doubles, and
-   only a difference far above rounding counts. Data without a zero come first, so that no
-   counterexample hinges on a division by zero where there is another. Values that are not defined
-   (1/0, the root of a negative number) are not compared at first; when nothing else is found, an
-   element that the left side alone defines counts too. */
+/* refute.c -- searches for sizes and data at which the two sides of a rule differ.
+
+   Values are drawn for the symbols that the equations leave free (for sizes 0, 1 and 2 first), the
+   others follow, and every condition is checked. Data are small numbers. Both sides are evaluated
+   in rationals, so that a difference is a counterexample. Where a function leaves the rationals,
+   elements are compared in doubles, and only a difference far above rounding counts.
+
+   Data without a zero come first, so that a counterexample does not depend on a division by zero if
+   there is another one. Values that are not defined (1/0, the root of a negative number) are at
+   first not compared. If nothing else is found, an element that only the left side defines counts,
+   too. */
 #include "verifier/refute.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
@@ -14,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* TRIES: how often sizes are drawn. COUNT_MAX: the default for RefuteOptions.elements. */
 enum { TRIES = 6000, COUNT_MAX = 4096 };
 enum Data { DATA_NONZERO, DATA_INTEGERS, DATA_POSITIVE, DATA_NEGATIVE, DATA_SPREAD };
 static const double margin = 1e-6;
@@ -25,19 +29,19 @@ typedef struct Refute {
     SizeFacts facts;
     Random random;
     Sizes sizes;
-    int64_t *value; /* by symbol */
+    int64_t *value; /* indexed by symbol */
     int nfree;
-    Symbol *free; /* symbols that are drawn */
+    Symbol *free; /* the symbols that are drawn */
     bool *is_size;
     const Numbers *num;
-    Tensor *tensor; /* by value */
+    Tensor *tensor; /* indexed by value */
     uint32_t ntensor;
     const uint32_t *param;
     Number *param_value;
     enum Data data;
-    int64_t elements; /* the most of a tensor */
-    bool undefined;   /* look for elements that only one side defines */
-    bool values_only; /* outputs of other sizes are passed over */
+    int64_t elements; /* the most elements of a tensor */
+    bool undefined;   /* searches for elements that only the left side defines */
+    bool values_only; /* outputs whose sizes differ do not count */
     bool small;
 } Refute;
 
@@ -108,12 +112,12 @@ static bool shape_of(Refute *r, Value v, Tensor *t) {
     t->v = ARENA_NEW(r->arena, Number, n + 1);
     return true;
 }
-static const int64_t spread[] = {0, 1, 32, 4004}; /* sixteenths: near 0, beyond 1, far away */
+static const int64_t spread[] = {0, 1, 32, 4004}; /* in sixteenths: near 0, beyond 1, far away */
 static Number datum(Refute *r, DType t) {
     int64_t n = (int64_t)random_below(&r->random, 7) - 3;
     char class = dtype_class(t);
     if (t == DT_BOOL) return r->num->ratio(n > 0, 1);
-    /* Likely places on an axis. */
+    /* For integers, values that are likely to be places on an axis. */
     if (class == 'U' || (class == 'I' && r->data != DATA_INTEGERS))
         return r->num->ratio(n < 0 ? -n : n, 1);
     if (class == 'I') return r->num->ratio(n < -1 ? 0 : n, 1);
@@ -137,7 +141,7 @@ static bool fill_constant(Refute *r, Value v, const void *bytes) {
     for (int64_t k = 0; k < n; k++) t->v[k] = r->num->real(element_real(d, bytes, k));
     return true;
 }
-/* Integers that leave their type are other numbers there: such data show nothing. */
+/* Returns whether integers stay in their type. Data with which they leave it show nothing. */
 static bool in_type(const Refute *r, DType d, const Tensor *t) {
     const char class = dtype_class(d);
     const int64_t n = class == 'I' || class == 'U' ? tensor_count(t) : 0;
@@ -197,7 +201,7 @@ static bool differ(const Refute *r, Number a, Number b) {
     double x = a.real, y = b.real, scale = fabs(x) > fabs(y) ? fabs(x) : fabs(y);
     return fabs(x - y) > margin * (1 + scale);
 }
-/* The first element that differs; -1: none, -2: the sizes do. */
+/* Returns the first element that differs; -1 if none does, -2 if the sizes differ. */
 static int64_t first_difference(const Refute *r, const Tensor *a, const Tensor *b) {
     if (a->rank != b->rank || memcmp(a->dim, b->dim, sizeof *a->dim * (size_t)a->rank)) return -2;
     int64_t n = tensor_count(a);
@@ -286,8 +290,8 @@ static bool compare_sides(Refute *r, Refutation *out) {
     }
     return false;
 }
-/* One set of data, in rationals if they can say anything of every output, else in doubles. False:
-   it cannot be computed. */
+/* Tries one set of data: in rationals if these give numbers in every output, otherwise in doubles.
+   False if the sides cannot be computed. */
 static bool try_data(Refute *r, Refutation *out) {
     Random before = r->random;
     bool known = true;
@@ -331,6 +335,7 @@ static bool prepare_sides(Refute *r, const RefuteOptions *o) {
     r->param_value = ARENA_NEW(r->arena, Number, i->nreal + 1);
     return true;
 }
+/* Tries the kinds of data first..last at up to `shapes` sets of sizes. */
 static void try_shapes(Refute *r, int shapes, enum Data first, enum Data last, Refutation *out) {
     out->tried = 0;
     for (int try = 0; try < TRIES && out->tried < shapes && !out->found; try++) {
@@ -362,6 +367,7 @@ Refutation refute_instance(World *w, Arena *arena, const Instance *i, const Refu
 
 /* ---- models */
 
+/* Returns whether one of the models has the current sizes. */
 static bool conditions_met(const Refute *r, int n, const SizeModel *v) {
     while (n--) {
         bool same = true;

@@ -1,23 +1,26 @@
-/* rule_numbers.c -- a number of a rule is held by a model: as a float where it is an attribute, in
-   the element type of the tensor where it fills one; an operator's own constants are computed with
-   in its element type. A rational that this does not hold is rounded there, once, wherever the same
-   number is written. */
+/* rule_numbers.c -- finds the numbers of a rule and the types that hold them in a model. An
+   attribute is held as a float; a number that fills a tensor is held in the tensor's element type;
+   constants in an operator's definition are computed with in the operator's element type. A
+   rational that its type does not represent is rounded there once, and in the same way wherever the
+   same number is written. */
 #include "verifier/rule_numbers.h"
 #include "ops/core/element.h"
 
 typedef struct RuleNumber {
     Ex value;
-    bool written; /* in the graph that the rule states; else only a definition has it */
-    DType type;   /* in which it is held */
+    bool written; /* the rule states it in a graph; otherwise only a definition contains it */
+    DType type;   /* the type that holds it */
 } RuleNumber;
-typedef struct NumberSide { /* what the trees of a side hold */
+typedef struct NumberSide { /* what occurs in the definitions of one side */
     World *w;
     Arena *arena;
     int nstated, room_stated, n, room;
-    Ex *stated;
+    Ex *stated; /* the numbers in attributes that the rule states */
     RuleNumber *number;
-    int accurate;                  /* operators that are not computed as they are defined */
-    bool divides, computes, jumps; /* recip or exp; arithmetic on real variables; floor, sign, .. */
+    int accurate; /* the number of operators with OP_ACCURATE */
+    /* `divides`: recip or exp occurs. `computes`: an attribute is computed from real variables.
+       `jumps`: a function that is not continuous occurs. */
+    bool divides, computes, jumps;
 } NumberSide;
 
 static bool has_number(const NumberSide *s, RuleNumber x) {
@@ -50,8 +53,8 @@ static void note_stated(NumberSide *s, const Graph *stated) {
         }
     }
 }
-/* Attributes are floats, the value of a tensor has the tensor's type; what is computed in a type of
-   few bits is rounded to it. */
+/* The type that holds a number. Attributes are float32, but a result of a narrower float type
+   rounds them to that type; the value of a tensor has the tensor's type. */
 static DType held_in(DType result, bool attribute) {
     bool wide = dtype_class(result) != 'F' || result == DT_DOUBLE;
     return attribute && wide && dtype_class(result) == 'F' ? DT_FLOAT : result;
@@ -100,6 +103,7 @@ bool type_holds(DType t, int64_t p, int64_t q) {
     if (dtype_class(t) != 'F') return q == 1;
     return element_nearest(t, v) == v;
 }
+/* Returns whether the number's type represents it exactly. */
 static bool number_fits(World *w, const RuleNumber *l) {
     ExNode x;
     ex_get(w, l->value, &x);

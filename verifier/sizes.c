@@ -1,7 +1,7 @@
-/* sizes.c -- equations between sizes are divided by factors known to be positive and solved for a
-   symbol with coefficient 1, again and again. A quotient floor(a/b) in an equation becomes a symbol
-   of its own, so that o = g*floor(o/g) is solved as o := g*q; what defines it becomes facts. What
-   cannot be solved stays a fact. */
+/* sizes.c -- solves the equations between sizes. Repeatedly, an equation is divided by factors
+   known to be positive and solved for a symbol with coefficient 1 or -1. A quotient floor(a/b) in
+   an equation becomes a symbol of its own, so that o = g*floor(o/g) is solved as o := g*q; its
+   definition becomes facts. What cannot be solved stays a fact. */
 #include "verifier/sizes.h"
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,8 @@ static void substitute_symbol(SizeFacts *s, Symbol x, Poly value) {
 
 /* ---- what is positive */
 
-static int64_t lower(const SizeFacts *s, Symbol x) { /* INT64_MIN: nothing is known */
+/* The greatest known lower bound of x; INT64_MIN if there is none. */
+static int64_t lower(const SizeFacts *s, Symbol x) {
     int64_t best = INT64_MIN;
     for (int k = 0; k < s->nfact; k++) {
         Poly rest = poly_sub(s->w, s->fact[k].p, poly_symbol(s->w, x));
@@ -49,6 +50,7 @@ static Poly without_positive_factors(SizeFacts *s, Poly e) {
 
 /* ---- solving */
 
+/* Solves e = 0 for x, if x occurs in e once, alone and with coefficient 1 or -1. */
 static bool solvable(SizeFacts *s, Poly e, Symbol x, Poly *value) {
     int64_t c = 0;
     int seen = 0;
@@ -64,8 +66,8 @@ static bool solvable(SizeFacts *s, Poly e, Symbol x, Poly *value) {
     *value = poly_scale(s->w, rest, -c);
     return !poly_mentions(s->w, rest, x);
 }
-/* The one that is solved for: a symbol whose value has no negative coefficient, if there is one;
-   the later symbol then. */
+/* Solves e for one of its named symbols and substitutes it: the one whose value has the fewest
+   negative coefficients, and among these the last. */
 static bool solve_named(SizeFacts *s, Poly e) {
     Symbol best = 0;
     Poly best_value = 0;
@@ -87,7 +89,7 @@ static bool solve_named(SizeFacts *s, Poly e) {
     if (best) substitute_symbol(s, best, best_value);
     return best != 0;
 }
-/* A quotient in e gets a name; its definition becomes facts. */
+/* Gives a quotient in e a name of its own; its definition becomes facts. */
 static bool name_quotient(SizeFacts *s, Poly e, int round) {
     World *w = s->w;
     PolyScan scan = poly_scan(w, e);
@@ -118,6 +120,7 @@ static bool solve_step(SizeFacts *s, int round) {
 
 /* ---- all of it */
 
+/* Lists the symbols with a known lower bound that is not negative. */
 static void note_sizes(SizeFacts *s) {
     s->size = ARENA_NEW(s->arena, Symbol, s->nfact);
     s->low = ARENA_NEW(s->arena, int64_t, s->nfact);
@@ -131,8 +134,8 @@ static void note_sizes(SizeFacts *s) {
         s->low[s->nsize++] = low;
     }
 }
-/* A product of sizes that are at least 1 and one other that is not negative: that one is not
-   negative. */
+/* From a product that is not negative, of sizes that are at least 1 and one other symbol, it
+   follows that this symbol is not negative. */
 static void derive_signs(SizeFacts *s) {
     int n = s->nfact;
     for (int k = 0; k < n; k++) {
@@ -151,7 +154,8 @@ static void derive_signs(SizeFacts *s) {
         if (others == 1) add_fact(s, (Lit){poly_symbol(s->w, other), false});
     }
 }
-static bool simplify_literal(SizeFacts *s, Lit *l) { /* false: it is false */
+/* Substitutes the solved symbols. Returns false if the literal is always false. */
+static bool simplify_literal(SizeFacts *s, Lit *l) {
     int64_t c;
     l->p = solved_poly(s, l->p);
     return !poly_constant(s->w, l->p, &c) || (l->eq ? c == 0 : c >= 0);

@@ -1,46 +1,50 @@
-/* spectator.c -- the spectator argument: axes that an instance has in addition to those of a proved
-   one, and that take no part in anything. An instance with longer axis blocks ("wide") is compared
-   with a shorter one that was proved ("base"), definition by definition. No operator is known by
-   its name, and nothing is taken for granted of lengths that were not compared.
+/* spectator.c -- the spectator argument: shows that axes which an instance has in addition to those
+   of a proved instance take part in nothing. An instance with longer axis blocks ("wide") is
+   compared with a shorter one that was proved ("base"), definition by definition. No operator is
+   known by its name, and nothing is assumed about lengths that were not compared.
 
    What is checked.
-   - Outputs. In each pair of outputs the wide one has the axes of the base, in their order, and
-     more: the spectators, of sizes N_1, N_2, .. alike on both sides. Fix an index e_j on each.
-   - Values. From the outputs to the inputs, every wide value v is paired with a base value v', and
-     each axis of v is
-       kept    an axis of v', of the same size (the same polynomial), in the same order,
-       e_j     of size N_j, or
-       one     of size 1, the number.
-     The slice of v has the index e_j on axes of the second kind and 0 on those of the third.
-   - Trees. Those of v and v' must be the same if we identify the index of a kept axis with that
-     axis's index in v', the index of an axis e_j with e_j, that of an axis of size 1 with 0, and
-     bound variables of equal ranges with each other. An element that the tree of v reads of its
-     k-th input u must be in a slice of u (the index on each axis is e_j where its size is N_j, 0
-     where it is 1, or else that of the kept axis), and that slice is compared with the k-th input
-     of v' in the same way. Conditions that say that e_j is in 0..N_j-1 are true and left out. So
-     neither e_j nor the size of a spectator occurs in what is left: it equals a tree without them.
-   - Inputs. The axes of an input of the rule must be of the same kinds wherever it is read, on both
-     sides of the rule: the base has one tensor there, not two slices.
-   - Sizes. What the base assumes of sizes, wide assumes too. What the right side of wide needs was
-     shown for the base, or is assumed by wide, literally.
+     - Outputs. In each pair of outputs, the wide one has the axes of the base in the same order,
+       and more: the spectators, with sizes N_1, N_2, .. that are the same on both sides. Fix an
+       index e_j on each spectator.
+     - Values. From the outputs to the inputs, every wide value v is paired with a base value
+       v', and each axis of v is of one of three kinds:
+         kept   it is an axis of v' of the same size (the same polynomial), in the same order
+         e_j    its size is N_j
+         one    its size is the number 1.
+       The slice of v has the index e_j on axes of the second kind and 0 on those of the third.
+     - Trees. The definitions of v and v' must be the same if we identify the index of a kept
+       axis with the index of that axis in v', the index of an axis e_j with e_j, the index of an
+       axis of size 1 with 0, and bound variables of equal ranges with each other. An element
+       that the tree of v reads of its k-th input u must lie in a slice of u: the index on each
+       axis is e_j where the size is N_j, 0 where it is 1, and otherwise that of the kept axis.
+       That slice is compared with the k-th input of v' in the same way. Conditions that say that
+       e_j is in 0..N_j-1 are true and left out. So neither e_j nor the size of a spectator
+       occurs in what is left, since it equals a tree without them.
+     - Inputs. The axes of an input of the rule must be of the same kinds wherever it is read, on
+       both sides of the rule: the base has one tensor there, not two slices.
+     - Sizes. What the base assumes of sizes, wide must assume, too. What the right side of wide
+       needs must have been shown for the base, or be assumed by wide, literally.
 
-   Why this suffices. Let sizes satisfy what wide assumes; let x_1, x_2, .. be its inputs and o an
-   output. The kept axes of o have the sizes of the base's output: they agree on both sides by what
-   was proved of the base, whose assumptions hold. On spectators they agree by inspection. If some
-   N_j is 0 there is no element and nothing to show. Otherwise fix e. All axes e_j have a place e_j
-   and those of size 1 a place 0, so each input has exactly one slice, a tensor of the sizes of the
-   base's input. By induction from the inputs on, the slice of every paired v is the value of v' on
-   the slices of the inputs: their trees are the same and read the same elements. At e both outputs
-   are therefore the base's outputs on these slices, and those are equal, since the base holds for
-   all tensors. As e was arbitrary, the outputs are equal.
-   The class: for each element, wide does the operations of the base on the same numbers (whether
-   the rule states them or not), and reads the same elements of each input on both sides wherever
-   the base does. */
+   Why this suffices. Let sizes satisfy what wide assumes, let x_1, x_2, .. be its inputs and o one
+   of its outputs. The kept axes of o have the sizes of the base's output; they agree on both sides
+   by what was proved of the base, whose assumptions hold. The spectators agree by inspection. If
+   some N_j is 0, there is no element and nothing to show. Otherwise fix e. Every axis e_j has a
+   place e_j and every axis of size 1 a place 0, so each input has exactly one slice, a tensor of
+   the sizes of the base's input. By induction from the inputs on, the slice of every paired v is
+   the value of v' on the slices of the inputs, since their trees are the same and read the same
+   elements. So at e both outputs are the base's outputs on these slices, and those are equal,
+   because the base holds for all tensors. As e was arbitrary, the outputs are equal.
+
+   The class carries over, too: for each element, wide does the operations of the base on the same
+   numbers (whether or not the rule states them), and it reads the same elements of each input on
+   both sides wherever the base does. */
 #include "verifier/spectator.h"
 #include <string.h>
 
 enum { PAIRS_MAX = 400, BOUND_MAX = 64, REALS_MAX = 128, ONE = -1 };
-/* Of a wide value: axis k is kept as base axis v[k], or is ONE, or e_j as -2 - j. */
+/* The kinds of a wide value's axes. v[k] is the number of the base axis as which axis k is kept,
+   ONE, or -2 - j for e_j. */
 typedef struct Axes {
     int n, v[RANK_MAX];
 } Axes;
@@ -52,17 +56,17 @@ typedef struct Spectators {
     World *w;
     Arena *arena;
     const Instance *base, *wide;
-    int nsize; /* the spectators of an output */
+    int nsize; /* the spectators of the current output: index e[j], size size[j] */
     Symbol e[RANK_MAX];
     Poly size[RANK_MAX];
-    Axes *input; /* n < 0: not read yet */
+    Axes *input; /* by input: its axes; n < 0 if it was not read yet */
     int npair;
     Pair pair[PAIRS_MAX];
 } Spectators;
-typedef struct Renaming { /* of wide's symbols, while two trees are compared */
+typedef struct Renaming { /* what wide's symbols become while two trees are compared */
     Spectators *s;
     const Node *wide, *base;
-    int n; /* the indices, and after them the bound variables in whose range we are */
+    int n; /* the indices, then the variables bound at this point */
     Symbol from[BOUND_MAX];
     Poly to[BOUND_MAX];
 } Renaming;
@@ -74,14 +78,15 @@ static bool is_number(const World *w, Poly p, int64_t value) {
 
 /* ---- axes */
 
-/* Finds for each axis what it is, by sizes and by indices where there are any; NULL: an output,
-   whose spectators become e_0, e_1, .. */
+/* Determines the kind of each axis, by sizes and by indices. Without indices (NULL) the value is an
+   output, whose spectators become e_0, e_1, .. */
 typedef struct Alignment {
     Spectators *s;
     const Type *wide, *base;
     const Poly *iwide, *ibase;
     Axes *out;
 } Alignment;
+/* The kind of an axis that is not kept; 0 if it can be none. */
 static int spectator_of(const Spectators *s, Poly index, Poly size) {
     for (int j = 0; j < s->nsize; j++)
         if (index == poly_symbol(s->w, s->e[j])) return size == s->size[j] ? -2 - j : 0;
@@ -91,6 +96,8 @@ static bool may_keep(const Alignment *a, int k, int j) {
     return j < a->base->dim.n && a->wide->dim.v[k] == a->base->dim.v[j] &&
            (!a->iwide || a->iwide[k] == a->ibase[j]);
 }
+/* Determines the kinds of wide's axes from k on, given that j base axes are already kept. It
+   prefers to keep an axis, and backtracks. */
 static bool align(const Alignment *a, int k, int j) {
     if (k == a->wide->dim.n) return j == a->base->dim.n;
     if (a->base->dim.n - j > a->wide->dim.n - k) return false;
@@ -99,7 +106,7 @@ static bool align(const Alignment *a, int k, int j) {
     a->out->v[k] = a->iwide ? spectator_of(a->s, a->iwide[k], a->wide->dim.v[k]) : ONE;
     return a->out->v[k] < 0 && align(a, k + 1, j);
 }
-static bool axes_match(const Alignment *a, const Axes *x) { /* are they these? */
+static bool axes_match(const Alignment *a, const Axes *x) { /* are these the kinds? */
     int j = 0;
     if (x->n != a->wide->dim.n) return false;
     for (int k = 0; k < x->n; k++) {
@@ -127,7 +134,7 @@ static bool is_true(const World *w, Lit l) {
     int64_t c;
     return poly_constant(w, l.p, &c) && (l.eq ? c == 0 : c >= 0);
 }
-/* Does it say that e_j is in its range? */
+/* Returns whether the literal says that some e_j is in its range. */
 static bool is_range(const Spectators *s, Lit l) {
     for (int j = 0; j < s->nsize && !l.eq; j++) {
         Poly e = poly_symbol(s->w, s->e[j]);
@@ -136,6 +143,8 @@ static bool is_range(const Spectators *s, Lit l) {
     }
     return false;
 }
+/* Returns whether the conditions are the same, in the same order, except for those that are true
+   and ranges of spectators. */
 static bool same_conditions(const Renaming *r, const Cond *wide, const Cond *base) {
     const World *w = r->s->w;
     int j = 0;
@@ -167,6 +176,7 @@ static bool same_element(Renaming *r, const ExNode *wide, const ExNode *base) {
             return axes_match(&a, &s->input[k]) && pair_values(s, u, v, &s->input[k]);
     return align(&a, 0, 0) && pair_values(s, u, v, &axes);
 }
+/* Maps wide's bound variable to that of the base, if their ranges are equal. */
 static bool bind_renaming(Renaming *r, Poly wide, Poly base) {
     World *w = r->s->w;
     Symbol x = poly_is_symbol(w, wide), y = poly_is_symbol(w, base);
@@ -175,7 +185,7 @@ static bool bind_renaming(Renaming *r, Poly wide, Poly base) {
         return false;
     for (int k = 0; k < r->n; k++)
         if (r->from[k] == x || r->to[k] == base)
-            return false; /* bound again inside its own range */
+            return false; /* bound again within its own range */
     if (renamed_poly(r, symbol_def(w, x).arg[0]) != symbol_def(w, y).arg[0]) return false;
     r->from[r->n] = x;
     r->to[r->n++] = base;
@@ -258,8 +268,8 @@ static bool pair_values(Spectators *s, Value wide, Value base, const Axes *axes)
     s->pair[s->npair++] = (Pair){wide, base, *axes};
     return same_definition(s, wide, base, axes);
 }
-/* The axes of the right output are those of the left: the same are kept, spectators have the same
-   sizes. */
+/* Returns whether the right output of wide has the same axes as the left: the same ones are kept,
+   and spectators have the same sizes. */
 static bool same_axes(const Spectators *s, const Axes *axes, const Type *wide, const Type *base) {
     int j = 0;
     if (wide->dim.n != axes->n) return false;
@@ -295,6 +305,7 @@ static bool output_same(Spectators *s, int k) {
 
 /* ---- conditions on sizes, and numbers */
 
+/* Returns whether the literal is always true or one of n, up to the sign of an equation. */
 static bool has_lit(World *w, Lit l, int n, const Lit *v) {
     for (int k = 0; k < n; k++)
         if (v[k].eq == l.eq && (v[k].p == l.p || (l.eq && poly_add(w, v[k].p, l.p) == 0)))
@@ -306,7 +317,7 @@ static bool is_size(const Instance *i, Symbol x) {
         if (i->symbol[k] == x) return i->is_size[k];
     return false;
 }
-/* A sum of products of sizes is not negative. */
+/* Returns whether the literal says that a sum of products of sizes is not negative. */
 static bool is_natural(const World *w, const Instance *i, Lit l) {
     Monomial m;
     for (PolyScan s = poly_scan(w, l.p); poly_next(&s, &m);) {
@@ -333,7 +344,7 @@ static bool conditions_hold(World *w, const Instance *base, const Instance *wide
             return false;
     return true;
 }
-typedef struct Reals { /* the numbers that attributes of a graph's nodes are */
+typedef struct Reals { /* the real numbers among the attributes of a graph's nodes */
     int n;
     Ex v[REALS_MAX];
 } Reals;

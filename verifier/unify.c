@@ -1,8 +1,9 @@
-/* unify.c -- when two terms have the same body. Their atoms are paired by backtracking; equal
-   accesses give equations between indices, which are solved for one term's variables. What remains
-   to be shown is entailed by the context and the term's domain, or the pairing is given up. The
-   change of variables must be one to one over the integers: it is linear with determinant 1 or -1,
-   so that sums on either side run over the same points. */
+/* unify.c -- finds out when two terms have the same body. Their atoms are paired by backtracking.
+   Accesses of the same input that are paired give equations between indices, which are solved for
+   one term's variables. What remains to be shown must follow from the context and the term's
+   domain, otherwise the pairing is given up. The change of variables must be one to one over the
+   integers, so that the sums on both sides run over the same points: it is linear, with determinant
+   1 or -1. */
 #include "verifier/determinant.h"
 #include "verifier/equal.h"
 #include "verifier/unify.h"
@@ -13,21 +14,22 @@ enum { EQUATIONS_MAX = 160, UNKNOWNS_MAX = 24, OPTIONS_MAX = 24, TRIES_MAX = 400
 typedef struct Unify {
     Prover *p;
     Dom ctx;
-    const NfTerm *t, *r; /* variables of t become polynomials in those of r */
+    const NfTerm *t, *r; /* the variables of t become polynomials in those of r */
     Unified found;
     void *user;
-    bool stop; /* `found` wants no more, or there were too many tries */
+    bool stop; /* `found` returned true, or there were too many tries */
     int tries;
-    int order[UNKNOWNS_MAX * 3]; /* factors of r as they are paired: accesses first */
-    bool used[UNKNOWNS_MAX * 3]; /* by factor of t: it is paired */
+    int order[UNKNOWNS_MAX * 3]; /* the order in which factors of r are paired: accesses first */
+    bool used[UNKNOWNS_MAX * 3]; /* by factor of t: is it paired? */
     int neq, npair;
-    Poly eq[EQUATIONS_MAX]; /* == 0: between the indices of paired accesses */
+    Poly eq[EQUATIONS_MAX]; /* equations eq[k] = 0 between indices of paired accesses */
+    /* The other paired atoms, which must be equal once the variables are known. */
     struct {
         Atom r, t;
-    } pair[UNKNOWNS_MAX * 3]; /* other atoms, which must be equal once the variables are known */
+    } pair[UNKNOWNS_MAX * 3];
 } Unify;
-typedef struct Solution { /* of equations, for the variables of t */
-    bool too_many;        /* obligations: some are not listed, so that it shows nothing */
+typedef struct Solution { /* of the equations, for the variables of t */
+    bool too_many;        /* some obligations are not listed, so nothing is shown */
     int n, nleft, nobligation;
     Symbol from[UNKNOWNS_MAX], left[UNKNOWNS_MAX];
     Poly to[UNKNOWNS_MAX];
@@ -46,7 +48,7 @@ static void record_solution(Prover *p, Solution *s, Symbol x, Poly value) {
     s->from[s->n] = x;
     s->to[s->n++] = value;
 }
-/* Divides by sizes that all monomials have: the quotient being 0 is enough. */
+/* Divides by the sizes that all monomials share. It suffices that the quotient is 0. */
 static Poly without_sizes(Prover *p, Poly e) {
     for (int k = 0; k < p->nsize; k++)
         for (Poly q; e && poly_divide(p->w, e, poly_symbol(p->w, p->size[k]), &q);) e = q;
@@ -67,8 +69,8 @@ static bool solve_unknown(Unify *u, Solution *s, Poly e) {
     }
     return false;
 }
-/* Two places or two elements are equal when what defines them is: equations that are enough for e =
-   0. */
+/* If e is the difference of two places, or of two elements of an input, writes equations between
+   their arguments that together imply e = 0; returns how many. 0: e is something else. */
 static int argument_parts(Prover *p, Poly e, Poly out[RANK_MAX]) {
     Monomial m[3];
     int n = 0;
@@ -87,7 +89,8 @@ static int argument_parts(Prover *p, Poly e, Poly out[RANK_MAX]) {
 static Dom both_domains(Unify *u, const Solution *s) {
     return dom_and(u->p, dom_and(u->p, u->ctx, u->r->dom), dom_subst(u->p, u->t->dom, map_of(s)));
 }
-/* One pass over the equations; true: something was done. */
+/* Does one step on the equations: solves one, or replaces one by others. False if there is nothing
+   left to do. */
 static bool solve_pass(Unify *u, Solution *s, Poly *eq, int *n) {
     Prover *p = u->p;
     prover_spend(p, 1 + *n);
@@ -111,6 +114,8 @@ static bool solve_pass(Unify *u, Solution *s, Poly *eq, int *n) {
     }
     return false;
 }
+/* Solves the equations of the pairing and `extra`. What is not solved becomes an obligation;
+   variables that are not determined are listed in s->left. */
 static void solve_all(Unify *u, int nextra, const Poly *extra, Solution *s) {
     Poly eq[EQUATIONS_MAX];
     int n = 0;
@@ -127,8 +132,8 @@ static void solve_all(Unify *u, int nextra, const Poly *extra, Solution *s) {
 
 enum { DEGREE_MAX = 64 };
 
-/* The coefficient of x in a polynomial that is linear in the variables; false: it is not linear, or
-   has monomials of a degree that is too high to look at. */
+/* Sets *c to the coefficient of x in a polynomial that is linear in the variables. False if the
+   polynomial is not linear, or has a monomial of too high a degree. */
 static bool coefficient(Prover *p, Poly value, Symbol x, int n, const Symbol *var, Poly *c) {
     PolyScan s = poly_scan(p->w, value);
     *c = 0;
@@ -146,6 +151,7 @@ static bool coefficient(Prover *p, Poly value, Symbol x, int n, const Symbol *va
     }
     return true;
 }
+/* Returns whether the change of variables is linear with determinant 1 or -1. */
 static bool one_to_one(Unify *u, const Poly *value) {
     Prover *p = u->p;
     Poly m[UNKNOWNS_MAX * UNKNOWNS_MAX], det;
@@ -155,7 +161,7 @@ static bool one_to_one(Unify *u, const Poly *value) {
         const Symbol *v;
         int nv = poly_variables(p, value[k], &v);
         if (poly_mentions_any(p, value[k], n, u->t->var)) return false;
-        for (int j = 0; j < nv; j++) /* digits of variables are not linear */
+        for (int j = 0; j < nv; j++) /* digits and the like of variables are not linear */
             if (symbol_def(p->w, v[j]).kind != SYM_BOUND &&
                 poly_mentions_any(p, poly_symbol(p->w, v[j]), n, u->r->var))
                 return false;
@@ -167,6 +173,8 @@ static bool one_to_one(Unify *u, const Poly *value) {
 
 /* ---- a pairing of all atoms */
 
+/* Completes the solution by sending the variables that are left to `pick`, and reports it if all
+   that has to be shown is. */
 static void offer(Unify *u, const Solution *s, const Symbol *pick) {
     Prover *p = u->p;
     Poly value[UNKNOWNS_MAX], to[UNKNOWNS_MAX];
@@ -190,7 +198,7 @@ static void offer(Unify *u, const Solution *s, const Symbol *pick) {
         if (!atoms_equal(p, given, u->pair[k].r, atom_subst(p, u->pair[k].t, m))) return;
     u->stop = u->found(u->user, value);
 }
-/* Variables that no equation fixes are sent to variables of r, in every order. */
+/* Sends the variables that no equation determines to variables of r, in every order. */
 static void permute(Unify *u, const Solution *s, int k, Symbol *pick, int npool,
                     const Symbol *pool) {
     if (k == s->nleft) {
@@ -216,7 +224,7 @@ static void complete_solution(Unify *u, const Solution *s) {
     else permute(u, s, 0, pick, u->r->nvar, u->r->var);
 }
 
-/* ---- guesses from accesses inside paired atoms (they are checked afterwards, as everything is) */
+/* ---- guesses from accesses inside paired atoms; offer() checks them like everything else */
 
 typedef struct Access {
     uint32_t input;
@@ -256,6 +264,8 @@ typedef struct Guess {
     int n;
     Poly eq[RANK_MAX];
 } Guess;
+/* Equates the indices of two accesses of one input, one in each of the paired atoms, as far as
+   these mention variables that are left. Returns how many guesses there are. */
 static int guesses(Unify *u, int pair, const Solution *s, Guess *out) {
     Accesses *a = ARENA_NEW(u->p->arena, Accesses, 2);
     int n = 0;
@@ -308,6 +318,7 @@ static void finish_unifiers(Unify *u) {
 
 /* ---- pairing */
 
+/* Returns whether the two factors may be paired, as far as can be seen without their arguments. */
 static bool same_head(Prover *p, const Factor *a, const Factor *b) {
     const AtomInfo *x = atom_info(p, a->atom), *y = atom_info(p, b->atom);
     if (a->power.p != b->power.p || a->power.q != b->power.q || x->kind != y->kind ||
@@ -331,7 +342,8 @@ static void pair_from(Unify *u, int k) {
     for (int j = 0; j < u->t->nfactor && !u->stop; j++) {
         const Factor *t = &u->t->factor[j];
         if (u->used[j] || !same_head(p, r, t)) continue;
-        if (leaf(a->kind) && u->neq + a->nindex > EQUATIONS_MAX) return; /* too many: not paired */
+        /* Too many equations: gives up this pairing. */
+        if (leaf(a->kind) && u->neq + a->nindex > EQUATIONS_MAX) return;
         const AtomInfo *b = atom_info(p, t->atom);
         int neq = u->neq, npair = u->npair;
         u->used[j] = true;
@@ -348,6 +360,7 @@ static void pair_from(Unify *u, int k) {
         if (closed_leaf(a->kind)) return;
     }
 }
+/* Returns whether each factor of r has a factor of t with the same head; a quick test. */
 static bool heads_agree(Prover *p, const NfTerm *t, const NfTerm *r) {
     bool used[UNKNOWNS_MAX * 3] = {false};
     for (int k = 0; k < r->nfactor; k++) {

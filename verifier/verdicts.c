@@ -1,5 +1,6 @@
-/* verdicts.c -- see verdicts.h. A line of the journal is written in one piece and is only read if
-   it ends; a process that is killed while it writes loses that line alone. */
+/* verdicts.c -- verdicts as JSON, and the journal (verdicts.h). A line of the journal is written in
+   one piece and read only if it is complete, so a process that is killed while it writes loses that
+   line only. */
 #include "verifier/verdicts.h"
 #include "graphs/world.h"
 #include <cjson/cJSON.h>
@@ -12,7 +13,7 @@ static const char *const words[] = {"unknown", "proved", "refuted", "unknown"};
 
 /* ---- JSON */
 
-/* The parts of a list whose commas stand outside parentheses. */
+/* The parts of a list that is separated by commas outside parentheses. */
 static cJSON *list_of(Arena *a, const char *text) {
     cJSON *list = cJSON_CreateArray();
     for (const char *end; *text; text = *end ? end + 2 : end) {
@@ -88,18 +89,18 @@ bool verdict_parse(Arena *a, const char *line, VerifyResult *r) {
 
 struct Journal {
     Arena *arena;
-    World *w; /* which keeps the digests of definitions from rule to rule */
+    World *w; /* it keeps the digests of definitions from rule to rule */
     WorldMark mark;
     const char *path, *mode;
     int fd;
-    const char *old; /* what the file had, lines */
+    const char *old; /* the lines that the file had when it was opened */
 };
 
 static bool is_answer(const VerifyResult *r) {
     return r->verdict == VERDICT_PROVED || r->verdict == VERDICT_REFUTED;
 }
-/* Definitions are part of the question: what was proved about others does not count. So is the
-   text, whose names the conditions use. */
+/* The key of a rule. It contains the definitions of operators, since what was proved about others
+   does not count, and the rule's text, since conditions use the names in it. */
 static const char *key(const Journal *j, const Rule *rule) {
     Rule copy = *rule;
     copy.verdict = VERDICT_PROVED;
@@ -118,7 +119,7 @@ bool journal_open(Arena *a, const char *path, const char *mode, bool resume, Jou
     Journal *j = ARENA_NEW(a, Journal, 1);
     size_t n = 0;
     char *old = NULL;
-    Error none = {0}; /* no file: nothing was done yet */
+    Error none = {0}; /* if there is no file, nothing was done yet */
     if (resume && !access(path, F_OK) && !file_read(a, path, &old, &n, &none))
         return error_set(e, none.kind, path, "%s", none.reason);
     *j = (Journal){.arena = a, .path = path, .mode = mode, .old = old ? old : ""};

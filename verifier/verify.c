@@ -1,22 +1,26 @@
-/* verify.c -- one rule: for each combination of block lengths the instance is proved; where that
-   fails, conditions are looked for under which it holds, and last a counterexample. A rule is
-   proved when all its instances are, refuted when one is, unknown otherwise. An instance whose
-   additional axes, compared with one that was proved, are spectators needs no proof of its own
-   (spectator.h); if that is so at every rank that a tensor can have, the verdict is for all ranks.
-   A few sizes are tried before anything is proved: most false rules differ there. Each rule gets a
-   World of its own, so that verdicts do not depend on what was verified before. */
+/* verify.c -- verifies one rule. For each combination of block lengths, the instance is proved; if
+   that fails, conditions are sought under which it holds, and at last a counterexample. A rule is
+   proved if all its instances are, refuted if one is, and unknown otherwise.
+
+   An instance needs no proof of its own if the axes that it has in addition to those of a proved
+   one are spectators (spectator.h). If that is so at every rank that a tensor can have, the verdict
+   is for all ranks. A few sizes are tried before anything is proved, since most false rules differ
+   there. Each rule gets a World of its own, so that its verdict does not depend on which rules were
+   verified before. */
 #include "verifier/verify_inner.h"
 #include "verifier/spectator.h"
 #include <string.h>
 #include <time.h>
 
-/* Limits of effort. Reaching one never makes a false rule proved: a true rule gets a weaker
-   verdict, or a longer proof. */
-enum { COMBINATIONS_MAX = 200 }; /* lengths compared for `all`; a group that has more is left out */
+/* Limits of effort. If one is reached, a true rule may get a weaker verdict or a longer proof, but
+   no false rule is proved. */
+/* COMBINATIONS_MAX: the most combinations of lengths that are compared for `all`. A group that
+   needs more is left out of it. */
+enum { COMBINATIONS_MAX = 200 };
 typedef enum Outcome {
     OUTCOME_STOP, /* the verdict is known */
-    OUTCOME_NEXT, /* these lengths are proved: the next ones */
-    OUTCOME_AGAIN /* proved under new conditions: all lengths again, under these */
+    OUTCOME_NEXT, /* these lengths are proved; go on with the next */
+    OUTCOME_AGAIN /* proved under new conditions; all lengths are verified again under these */
 } Outcome;
 
 static double milliseconds(void) {
@@ -27,8 +31,9 @@ static double milliseconds(void) {
 
 /* ---- spectators */
 
-/* Compares the instance with those that were proved, the last one first. One that is longer than
-   the rule states may have too many axes: then there is nothing to prove. */
+/* Returns whether the instance is covered by one that was proved; the last one proved is tried
+   first. An instance that is longer than the rule states may have too many axes for a tensor; then
+   there is nothing to prove. */
 static bool is_covered(Verify *v, const int length[]) {
     WorldMark mark = world_mark(v->w);
     ArenaMark work = arena_mark(v->work);
@@ -52,11 +57,12 @@ static void note_proved(Verify *v, const int length[]) {
     if (v->nproved == PROVED_MAX) return;
     memcpy(v->proved[v->nproved++], length, sizeof *length * (size_t)v->rule->ngroup);
 }
-/* Group by group: adds a group to result.all if every combination is covered in which the groups so
-   far have any length, and the others the lengths that the rule states. */
+/* Adds groups to result.all, one after the other. A group is added if every combination is covered
+   in which it and the groups added before have any length, and the others have the lengths that the
+   rule states. */
 static void find_all_ranks(Verify *v) {
     Rule rule = *v->rule;
-    rule.all = ""; /* an earlier verdict is not believed */
+    rule.all = ""; /* an earlier verdict does not count */
     for (int g = 0; g < rule.ngroup; g++) {
         int length[RULE_BLOCKS], k = 0, tried = 0;
         bool covered = true;
@@ -75,12 +81,14 @@ static void find_all_ranks(Verify *v) {
 
 /* ---- all lengths */
 
+/* Verifies the rule at one combination of block lengths. */
 static Outcome verify_lengths(Verify *v, const int length[]) {
     Instance i;
     Proof proof;
     if (!verify_instance(v, length, &i)) return OUTCOME_STOP;
     ProofOptions o = verify_proof_options(v);
-    /* Where values differ, only conditions on sizes can help: what is missing of them is asked. */
+    /* If values differ at small sizes, the proof can only find out which conditions on sizes are
+       missing. */
     o.needs_only = verify_differs_early(v, length, &i).found;
     if (verify_prove(v, length, &i, &o, &proof)) return OUTCOME_NEXT;
     if (proof.vacuous) v->result.category = "vacuous";
@@ -93,7 +101,8 @@ static Outcome verify_lengths(Verify *v, const int length[]) {
                                    proof.why ? proof.why : "not shown"));
     return OUTCOME_STOP;
 }
-/* The lengths proved so far hold under the new conditions too, but must be proved so. */
+/* Begins again with the first lengths. Those proved so far hold under the new conditions, too, but
+   have to be proved under these. */
 static void start_again(Verify *v, int length[]) {
     v->result.classes = 0;
     v->nproved = 0;

@@ -1,7 +1,8 @@
-/* verify_conditions.c -- conditions under which a rule holds that does not hold as it stands: what
-   the right side and the outputs need and the left side does not give; then guesses from models
-   (infer.h), each proved as if the author had written it, with a small budget; at last those of the
-   former that the rest entails are left out. */
+/* verify_conditions.c -- finds conditions under which a rule holds that does not hold as it stands.
+   First come those that the right side and the outputs need and that do not follow from the left
+   side; then guesses from models (infer.h). Each guess is proved with a small budget, as if the
+   author had written it as a condition. At last, the needed conditions that the others entail are
+   dropped. */
 #include "verifier/verify_inner.h"
 #include "verifier/infer.h"
 #include "verifier/useless.h"
@@ -9,15 +10,16 @@
 
 /* Limits of effort, as in verify.c. */
 enum {
-    GUESSES = 24,         /* conditions guessed at a time, the most promising first */
-    FAILURES_MAX = 3,     /* guesses neither proved nor refuted before no more are tried */
-    EXAMPLES_MAX = 40,    /* models that guesses may add to those drawn at first */
-    GUESS_SHAPES = 100,   /* sets of sizes at which a guess is tested before it is proved */
+    GUESSES = 24,         /* the most guesses made at a time */
+    FAILURES_MAX = 3,     /* guesses that are neither proved nor refuted before it gives up */
+    EXAMPLES_MAX = 40,    /* the most models that refuted guesses add to those drawn at first */
+    GUESS_SHAPES = 100,   /* how many sets of sizes a guess is tested at before it is proved */
     GUESS_BUDGET = 100000 /* Z3 resource units for each proof under a guess */
 };
 static const char inferred[] = "inferred";
 
-/* Sizes of single axes of a block (h_2) are not there at every length. */
+/* Returns whether the condition makes sense at every length of the blocks. The size of a single
+   axis of a block (h_2) does not exist at every length. */
 static bool for_every_length(const Verify *v, const char *text) {
     for (const char *p = text; v->rule->nblock && *p; p++)
         if (p[0] == '_' && p[1] >= '0' && p[1] <= '9') return false;
@@ -34,6 +36,7 @@ const char *verify_joined(Verify *v, int n, const char *const *part) {
     for (int k = 0; k < n; k++) text_add(&t, "%s%s", k ? ", " : "", part[k]);
     return t.data ? t.data : "";
 }
+/* Makes these the conditions in force. */
 static void put_in_force(Verify *v, const Conditions *c) {
     v->conditions = *c;
     v->condition = verify_joined(v, c->n, c->text);
@@ -44,7 +47,8 @@ static bool add_missing(Verify *v, Conditions *c, const Missing *m) {
     text_add(&t, m->lit.eq ? " == 0" : " >= 0");
     return add_condition(v, c, t.data, m->side);
 }
-/* Before a guess is proved: at few small sizes, then at many. */
+/* Searches for a counterexample to a guess before it is proved: at a few small sizes, then at
+   many. */
 static Refutation differs_guessed(Verify *v, const int length[], const Instance *i) {
     RefuteOptions o = verify_small_sizes();
     Refutation r = verify_refutation(v, length, i, &o);
@@ -52,15 +56,17 @@ static Refutation differs_guessed(Verify *v, const int length[], const Instance 
     o.shapes = GUESS_SHAPES;
     return r.found ? r : verify_refutation(v, length, i, &o);
 }
-/* Forgets the questions from..to-1 of the trace: no proof that counts rests on them. */
+/* Drops the questions from..to-1 from the trace: no proof that counts rests on them. */
 static void drop_obligations(Verify *v, int from, int to) {
     Trace *t = &v->trace;
     if (from == to) return;
     memmove(t->v + from, t->v + to, sizeof *t->v * (size_t)(t->n - to));
     t->n -= to - from;
 }
-/* Whether the instance is proved with these conditions in force; if so they stay, and earlier
-   proofs no longer count. *found: sizes at which they do not suffice. */
+/* Returns whether the instance is proved under these conditions and they are not useless. If so,
+   they stay in force, and earlier proofs no longer count. *found describes sizes at which they do
+   not suffice, if there are any. `before` is the instance without them; `guessed` asks for more
+   tests before the proof. */
 static bool holds_under(Verify *v, const int length[], const Instance *before, const Conditions *c,
                         bool guessed, uint64_t budget, Refutation *found) {
     ProofOptions o = verify_proof_options(v);
@@ -84,7 +90,7 @@ static bool holds_under(Verify *v, const int length[], const Instance *before, c
     v->spent = proof.spent;
     if (!ok) put_in_force(v, &old);
     drop_obligations(v, ok ? 0 : known, ok ? known : v->trace.n);
-    v->result.verdict = VERDICT_PROVED; /* so far */
+    v->result.verdict = VERDICT_PROVED; /* until something else is found */
     v->result.why = "";
     world_reset(v->w, mark);
     return ok;
@@ -98,7 +104,7 @@ typedef struct Guessing {
     const Instance *before;
     const Conditions *base;
     int nmodel, ntried;
-    const ConditionGuess *costly; /* the first that failed for want of budget alone */
+    const ConditionGuess *costly; /* the first guess that failed for lack of budget only */
     SizeModel model[INFER_MODELS];
     ConditionGuess guess[GUESSES], tried[FAILURES_MAX];
 } Guessing;
@@ -106,8 +112,8 @@ typedef struct Guessing {
 static bool guess_has(const ConditionGuess *x, const char *lit) {
     return !strcmp(x->lit[0], lit) || (x->n > 1 && !strcmp(x->lit[1], lit));
 }
-/* What implies a guess that could not be proved is not tried either, but for two guesses at
-   once. */
+/* Returns whether the guess implies one that could not be proved, so that it is not tried. Pairs
+   formed from two guesses are an exception. */
 static bool was_tried(const Guessing *g, const ConditionGuess *x) {
     for (int k = 0; k < g->ntried; k++) {
         const ConditionGuess *y = &g->tried[k];
@@ -123,14 +129,15 @@ static bool under_guess(Guessing *g, const ConditionGuess *x, const Conditions *
     for (int j = 0; j < x->n; j++) fits &= add_condition(g->v, &c, x->lit[j], inferred);
     return fits && holds_under(g->v, g->length, g->before, &c, true, budget, found);
 }
-/* With all of a budget that was asked for, and without what may follow from the guess. */
+/* Tries the costly guess again with the caller's whole budget, if one was given, and without the
+   needed conditions, which may follow from the guess. */
 static bool try_costly(Guessing *g) {
     Refutation found;
     return g->costly && g->v->options->budget &&
            under_guess(g, g->costly, &(Conditions){0}, 0, &found);
 }
-/* Sizes at which the guess does not suffice are one more model; what was neither proved nor so
-   refuted is not tried again. */
+/* Tries a guess. If it does not suffice at some sizes, these become one more model. A guess that
+   was neither proved nor refuted in this way is not tried again. */
 static bool try_guess(Guessing *g, const ConditionGuess *x) {
     Refutation found = {0};
     if (under_guess(g, x, g->base, GUESS_BUDGET, &found)) return true;
@@ -140,6 +147,7 @@ static bool try_guess(Guessing *g, const ConditionGuess *x) {
     else g->tried[g->ntried++] = *x;
     return false;
 }
+/* Tries guesses until one is proved, in addition to the conditions `base`. */
 static bool infer_conditions(Verify *v, const int length[], const Instance *before,
                              const Conditions *base) {
     Guessing *g = ARENA_NEW(v->work, Guessing, 1);
@@ -164,8 +172,8 @@ static bool infer_conditions(Verify *v, const int length[], const Instance *befo
     }
     return try_costly(g);
 }
-/* What the right side and the outputs need is left out where the rest entails it. A guess stays: a
-   weaker one would have covered more models, and was tried before. */
+/* Drops those needed conditions that the others entail. A guess is kept: a weaker one would have
+   covered more models, and was tried before. */
 static void weaken(Verify *v, const int length[], const Instance *before) {
     Refutation found;
     for (int k = v->conditions.n; k-- > 0;) {

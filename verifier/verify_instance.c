@@ -1,12 +1,12 @@
-/* verify_instance.c -- one rule at one combination of block lengths: the instance, the search for a
-   counterexample, the proof. */
+/* verify_instance.c -- one rule at one combination of block lengths: makes the instance, searches
+   for a counterexample, proves it. */
 #include "verifier/verify_inner.h"
 #include "graphs/rewrite.h"
 #include <string.h>
 
 enum {
-    SHAPES_DEFAULT = 60, /* sets of sizes tried for a counterexample */
-    EARLY_SHAPES = 16    /* the same before anything is proved */
+    SHAPES_DEFAULT = 60, /* how many sets of sizes are tried for a counterexample */
+    EARLY_SHAPES = 16    /* the same, before anything is proved */
 };
 
 VerifyOptions verify_defaults(void) {

@@ -1,5 +1,5 @@
-/* verify_rules.c -- the program verify-rules: reads rules, proves or refutes each, and writes them
-   with their verdicts. Proved rules are what optimize-model believes. */
+/* verify_rules.c -- the program verify-rules. It reads rules, proves or refutes each, and writes
+   them with their verdicts. optimize-model uses the proved ones. */
 #include "verifier/verify_program.h"
 #include "verifier/workers.h"
 #include "ops/base/file_use.h"
@@ -22,7 +22,7 @@ static const ProgramText program = {
         "processes:\n  verify-rules -j 2 candidates.rules -o verified.rules",
 };
 
-/* Z3 itself does not start in less. */
+/* Z3 does not start with less memory than this. */
 enum { MEMORY_LEAST = 16 << 20 };
 static bool take_memory(VerifyProgram *p) {
     if (!option_bytes("--memory-limit", p->o.memory_limit, &p->memory, &p->error)) return false;
@@ -79,7 +79,7 @@ static const OptionDef option_table[] = {
      .value = "SIZE",
      .help = "Memory of each worker process, such as 500M or 8G; a rule that takes more is "
              "UNKNOWN. Default: 4G."},
-    {.name = "memory", /* its earlier name, in MiB */
+    {.name = "memory", /* the earlier name of the option, in MiB */
      .kind = OPT_INT,
      .at = offsetof(VerifyArguments, memory_mib),
      .value = "MIB",
@@ -112,7 +112,7 @@ static bool parse_options(VerifyProgram *p, int argc, char **argv, StringList *f
 
 /* ---- reporting */
 
-/* Up to the next comma outside parentheses. */
+/* The length of the text up to the next comma outside parentheses. */
 static int part_length(const char *text) {
     int n = 0, depth = 0;
     for (; text[n] && (depth || text[n] != ','); n++) depth += (text[n] == '(') - (text[n] == ')');
@@ -121,7 +121,7 @@ static int part_length(const char *text) {
 
 static const char *const verdict_words[] = {"none", "PROVED", "REFUTED", "UNKNOWN"};
 
-/* Each condition with the side it comes from. */
+/* Prints each condition with the side from which it comes. */
 static void print_conditions(const VerifyResult *r) {
     const char *sep = " where ";
     const char *text = r->condition, *side = r->sides;
@@ -160,6 +160,7 @@ static void report_one(VerifyProgram *p, int k, const VerifyResult *r) {
     if (p->terminal) fprintf(stderr, "%d of %d", p->done, p->set.n);
 }
 
+/* Reports the verdict on a rule and on all rules that are equal to it. */
 static void report_verdict(void *user, int k, const VerifyResult *r) {
     VerifyProgram *p = user;
     VerifyResult same = *r;
@@ -170,7 +171,8 @@ static void report_verdict(void *user, int k, const VerifyResult *r) {
 
 /* ---- files */
 
-/* Rule text, or a file of TASO's: a rule there that we cannot express is unknown. */
+/* Reads a file of rules, as text or in TASO's format. A rule of TASO's that cannot be expressed is
+   reported as UNKNOWN. */
 static bool read_file(VerifyProgram *p, const char *path) {
     int before = p->refused.n;
     if (!rules_load(p->arena, path, &p->set, &p->refused, &p->error)) return false;
@@ -189,7 +191,7 @@ static bool explained_is_there(VerifyProgram *p) {
                      "no rule in the given files has the identifier or name %s", p->o.explain);
 }
 
-/* The others are not verified, unless their verdicts are to be written. */
+/* Keeps only the rule to be explained. The others are needed only if verdicts are written. */
 static void keep_explained(VerifyProgram *p) {
     int n = 0;
     for (int k = 0; k < p->set.n; k++)
@@ -211,8 +213,8 @@ static bool open_journal(VerifyProgram *p) {
     return journal_open(p->arena, arena_format(p->arena, "%s.journal", of), mode, p->o.resume,
                         &p->journal, &p->error);
 }
-/* Rules that differ in name and comment only are verified once: a verdict depends on nothing
-   else. */
+/* Finds rules that differ only in name and comments. A verdict depends on neither, so they are
+   verified once. */
 static void find_equal(VerifyProgram *p) {
     Intern *seen = intern_new(p->arena);
     int *last = ARENA_NEW(p->arena, int, p->set.n + 1);
@@ -231,6 +233,7 @@ static void find_equal(VerifyProgram *p) {
     }
     intern_free(seen);
 }
+/* Reports the verdicts that the journal has. */
 static void take_known(VerifyProgram *p) {
     VerifyResult r;
     for (int k = 0; k < p->set.n && p->journal && p->o.resume; k++) {
@@ -239,7 +242,7 @@ static void take_known(VerifyProgram *p) {
         report_verdict(p, k, &r);
     }
 }
-/* Until all rules are decided the journal is kept. */
+/* Returns whether all rules are decided; otherwise the journal is kept. */
 static bool all_decided(const VerifyProgram *p) {
     for (int k = 0; k < p->set.n; k++)
         if (p->result[k].verdict != VERDICT_PROVED && p->result[k].verdict != VERDICT_REFUTED)
@@ -316,7 +319,7 @@ static void program_act(void *user, Arena *a, int argc, char **argv) {
         printf("%s  Z3 %s\n  cJSON %s\n", help.data, solver_version(), cJSON_Version());
     } else verify_files(p, &files);
 }
-/* Where memory runs out, what was decided is in the journal. */
+/* If memory runs out, the verdicts reached so far are in the journal. */
 int main(int argc, char **argv) {
     VerifyProgram p = {.terminal = isatty(2)};
     int code = program_main(&program, argc, argv, program_act, &p, &p.error);

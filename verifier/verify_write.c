@@ -1,4 +1,4 @@
-/* verify_write.c -- the files that verify-rules writes: rules with their verdicts, the verdicts as
+/* verify_write.c -- writes the files of verify-rules: rules with their verdicts, the verdicts as
    JSON, counterexamples, and the index of obligations. */
 #include "verifier/verify_program.h"
 #include "graphs/world.h"
@@ -38,7 +38,8 @@ bool program_write_rules(VerifyProgram *p) {
     world_free(w);
     return file_write(p->o.out, t.data ? t.data : "", t.size, &p->error);
 }
-/* The rules of a file and those that could not be read, in the order in which they stand in it. */
+/* Adds the rules of a file, including those that could not be read, in the order of the file.
+   `rule` and `refusal` are the numbers of the first ones. */
 static void file_json(const VerifyProgram *p, const VerifyFile *f, int rule, int refusal, Text *t) {
     for (int index = 0; rule < f->rules || refusal < f->refusals; index++) {
         const char *line;

@@ -1,7 +1,7 @@
-/* workers.c -- a parent gives each worker the number of one rule at a time and reads back one
-   record: fixed fields, then texts by length. A worker that dies has its rule reported as unknown
-   and is replaced. Signals that end the program are read from a descriptor, so that nothing is lost
-   that is done. */
+/* workers.c -- runs worker processes that verify rules. The parent gives each worker the number of
+   one rule at a time and reads back one record: fixed fields, then texts with their lengths. If a
+   worker dies, its rule is reported as unknown and the worker is replaced. Signals that end the
+   program are read from a file descriptor, so that no finished work is lost. */
 #include "verifier/workers.h"
 #include "verifier/solver.h"
 #include <errno.h>
@@ -19,11 +19,11 @@ typedef struct Record {
     int verdict, queries;
     unsigned classes;
     double ms;
-    uint32_t length[TEXTS]; /* see texts_of; UINT32_MAX: none */
+    uint32_t length[TEXTS]; /* by text (texts_of), in bytes; UINT32_MAX for NULL */
 } Record;
 typedef struct ProverWorker {
     pid_t pid;
-    int to, from, rule; /* rule: -1: idle */
+    int to, from, rule; /* `to` and `from` are pipes; rule is -1 if idle */
 } ProverWorker;
 typedef struct Pool {
     Arena *arena;
@@ -33,9 +33,9 @@ typedef struct Pool {
     WorkerDone done;
     void *user;
     Error *error;
-    int next;        /* the next rule to be given to a worker */
-    int signals;     /* a descriptor that says which signals came */
-    sigset_t before; /* the signals that were blocked outside */
+    int next;        /* the next rule to give to a worker */
+    int signals;     /* a file descriptor from which signals are read */
+    sigset_t before; /* the signals that the caller had blocked */
     int n;
     ProverWorker v[JOBS_MAX];
 } Pool;
@@ -63,6 +63,7 @@ static bool read_all(int fd, void *data, size_t n) {
 
 /* ---- the worker */
 
+/* Text k of a result, as it is sent. */
 static const char **texts_of(VerifyResult *r, int k) {
     const char **v[TEXTS] = {&r->condition,   &r->all,        &r->sides,
                              &r->category,    &r->why,        &r->counterexample,
@@ -82,7 +83,7 @@ bool rule_named(const Rule *r, const char *id) {
     return !strcmp(r->id, id) || !strcmp(r->name, id);
 }
 
-/* Address space that is in use; 0: not known. */
+/* The address space in use, in bytes; 0 if not known. */
 static uint64_t mapped_bytes(void) {
     unsigned long long pages = 0;
     FILE *f = fopen("/proc/self/statm", "r");
@@ -91,15 +92,16 @@ static uint64_t mapped_bytes(void) {
     fclose(f);
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
-/* Under AddressSanitizer, which reserves terabytes, any limit would be exceeded already. */
+/* Limits the address space, except under AddressSanitizer: it reserves terabytes, so that any limit
+   would be exceeded already. */
 static void limit_memory(size_t bytes) {
     const uint64_t reserved = (uint64_t)1 << 40;
     struct rlimit limit = {bytes, bytes};
     if (bytes && mapped_bytes() < reserved) setrlimit(RLIMIT_AS, &limit);
 }
 
-/* One file for each question, named by its digest; equal ones are there already, from another rule
-   or worker. */
+/* Writes one file for each question, named by its digest. The file may exist already, from another
+   rule or worker with the same question. */
 static void write_obligations(Arena *a, const char *folder, const Rule *rule, VerifyResult *r) {
     Error e = {0};
     for (int k = 0; k < r->nobligation && e.kind == E_NONE; k++) {
@@ -118,6 +120,7 @@ static void write_obligations(Arena *a, const char *folder, const Rule *rule, Ve
                         .queries = r->queries};
     r->why = arena_format(a, "its obligations could not be written: %s", e.reason);
 }
+/* The worker: verifies the rules whose numbers it reads, until there are no more. */
 static _Noreturn void prove_jobs(const Pool *p, int from, int to) {
     int rule;
     limit_memory(p->how->memory);
@@ -177,17 +180,19 @@ static void stop(ProverWorker *w, bool kill_it) {
     while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR) continue;
     w->pid = 0;
 }
-static int next_rule(Pool *p) { /* the next rule; -1: none */
+static int next_rule(Pool *p) { /* the next rule that is not skipped; -1 if none */
     while (p->next < p->set->n && p->how->skip && p->how->skip[p->next]) p->next++;
     return p->next < p->set->n ? p->next++ : -1;
 }
+/* Gives the next rule to a worker, which is started if need be; stops the worker if there is no
+   rule left. */
 static bool give_job(Pool *p, ProverWorker *w) {
     int rule = next_rule(p);
     if (rule < 0) {
         stop(w, false);
         return true;
     }
-    for (int try = 0; try < 2; try++) { /* one that died while it had nothing to do is replaced */
+    for (int try = 0; try < 2; try++) { /* a worker that died while it was idle is replaced */
         if (!w->pid && !start_worker(p, w)) return false;
         w->rule = rule;
         if (write_all(w->to, &rule, sizeof rule)) return true;
@@ -223,13 +228,14 @@ static bool finish_worker(Pool *p, ProverWorker *w) {
     p->done(p->user, rule, &r);
     return give_job(p, w);
 }
-/* The signal is taken, so that it does not end the program once it is let through again. */
+/* Takes the signal, so that it does not end the program once signals are no longer blocked. */
 static bool signal_taken(Pool *p) {
     struct signalfd_siginfo info;
     read_all(p->signals, &info, sizeof info);
     return error_set(p->error, E_INTERRUPTED, "",
                      "stopped; after a run with -o or --json, --resume continues from here");
 }
+/* Collects results and gives out rules until all workers are stopped. */
 static bool loop(Pool *p) {
     for (;;) {
         struct pollfd f[JOBS_MAX + 1] = {{.fd = p->signals, .events = POLLIN}};

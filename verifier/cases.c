@@ -1,6 +1,6 @@
-/* cases.c -- shows that a difference of forms is zero. It is split into the cells of its guards.
-   Sums over the same variables that add up to 0 at each point are dropped. What is left is a
-   question about real numbers, asked as it stands and then in cases.
+/* cases.c -- shows that a difference of forms is zero. The difference is split into the cells of
+   its guards. Sums over the same variables that add up to 0 at each point are dropped. What is left
+   is a question about real numbers, asked as it stands and then in cases.
 
    A case says which part of a maximum is the greatest (Prover.decided, which maximum.c looks up);
    that this part is at least each of the others is then given. Maxima are decided one after the

@@ -1,3 +1,5 @@
+/* conditions.h -- conditions on indices and sizes. A Dom is an interned set of literals (p = 0 or
+   p >= 0) that all hold; equal numbers mean the same set. Nothing here asks the solver. */
 #ifndef ISOMER_CONDITIONS_H
 #define ISOMER_CONDITIONS_H
 #include "verifier/solver.h"

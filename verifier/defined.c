@@ -101,8 +101,9 @@ static void add_want(Wants *s, Want want, Nf a, Nf b) {
         if (!want_entailed(p, s->ctx, WANT_NONNEGATIVE, nf_negated(p, a))) push_want(s, want, a, 0);
     } else if (want == WANT_PLACE || !positive_on(p, s->ctx, a)) push_want(s, want, a, b);
 }
-/* The divisor is one product. 1/exp(t) is exp(-t), and 1/sigmoid(t) is 1 + exp(-t); both divide by
-   something that may underflow. In forms exp(-t) is a power of exp(t). */
+/* For a divisor that is a product: wants that none of its factors underflows. 1/exp(t) is exp(-t),
+   and 1/sigmoid(t) is 1 + exp(-t); both divide by something that may underflow. In forms exp(-t) is
+   a power of exp(t). */
 static void factors_below(Wants *s, const NfTerm *t) {
     Prover *p = s->p;
     for (int k = 0; k < t->nfactor; k++) {
@@ -216,12 +217,12 @@ void wants_hide(Prover *p, Parts *s, int from) {
         if (want_atom(p, s->v[k].nf)->word == WANT_BOUNDED)
             s->v[k] = part_with(p, &s->v[k], WANT_HIDDEN);
 }
-/* The want is about overflow, not about where an element is defined. */
+/* Returns whether the want is about overflow, not about where an element is defined. */
 static bool is_bound(const AtomInfo *want) {
     return want->word == WANT_BOUNDED || want->word == WANT_HIDDEN;
 }
-/* Returns whether the points at which x is wanted are shown to be among those at which it is
-   given. */
+/* Returns whether the points at which the want x applies are shown to be among those at which the
+   same want is given. */
 static bool covered(Prover *p, Dom ctx, const Parts *given, const Part *x) {
     Part *all = ARENA_NEW(p->arena, Part, given->n + 1);
     if (given->n) memcpy(all, given->v, sizeof *all * (size_t)given->n);

@@ -76,7 +76,7 @@ typedef struct Best {
     const NfTerm *t; /* the term that is to join class c */
     const Class *c;
     int seen;    /* changes of variables seen so far that cancel nothing */
-    bool any;    /* a change of variables was found: */
+    bool any;    /* a change of variables was found */
     Dom dom;     /* the domain of t after the change */
     Poly *value; /* what the variables of t become */
 } Best;

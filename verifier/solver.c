@@ -1,3 +1,12 @@
+/* solver.c -- puts questions about integers to Z3.
+
+   A question is first put in a linear abstraction, in which every nonlinear monomial is an integer
+   of its own, with lemmas that say what follows from multiplying a literal by a size: p >= 0 and
+   B >= 0 give p*B >= 0. Every point of the original question is a point of the abstraction, so
+   "unsatisfiable" carries over. If Z3 answers anything else, and there were nonlinear monomials,
+   the question is put again in nonlinear arithmetic. The definitions of symbols (floor, min,
+   digits, places) are asserted in both. Before Z3 is asked at all, witness.c looks for a point that
+   answers "no". */
 #include "verifier/solver_inner.h"
 #include <stdlib.h>
 #include <string.h>

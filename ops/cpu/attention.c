@@ -16,12 +16,12 @@ enum { BLOCK_ELEMENTS = 1 << 17, FEW_ROWS = 32, MANY_ROWS = 256 };
 typedef struct Attention {
     View view[ATTENTION_VIEWS]; /* rank -1: left out; y, q, k and v are [b, heads, places, n] */
     Copy *copy[4];              /* copy keys and values into the present ones */
-    int ncopy, parts, shown;
+    int ncopy, parts, shown;    /* shown: SHOW_.., which scores are an output */
     /* groups: heads of keys; total, before: places of all keys, of past keys; rows: queries of a
        block */
     int64_t batch, heads, groups, queries, total, before, rows, left, right;
     bool causal;
-    float cap;
+    float cap; /* scores become cap * tanh(score / cap); 0: they stay as they are */
     Kernel product[TEAM_MOST][2];
     size_t block[TEAM_MOST], line[TEAM_MOST], work[TEAM_MOST][2]; /* offsets into the scratch
                                                                      memory */

@@ -136,12 +136,12 @@ void blas_identity(const Blas *b, char *text, size_t n) {
    transpose of one. */
 typedef struct Matrix {
     int order; /* AS_IS or TRANSPOSED */
-    int ld;
+    int ld;    /* the leading dimension */
 } Matrix;
 typedef struct Product {
     ComputeClass class;
-    int size;
-    int64_t m, n, k;
+    int size;        /* bytes of an element */
+    int64_t m, n, k; /* y is m x n, a is m x k, b is k x n */
     Matrix a, b, y; /* if y is TRANSPOSED, its transpose is computed from the transposed operands */
     int64_t dx_a, dx_b, dy; /* strides of operands that are vectors */
     Blas *blas;             /* NULL: not used */
@@ -150,7 +150,7 @@ typedef struct Product {
 typedef struct MatMul {
     Operand a, b;
     Tail tail;
-    Product p;
+    Product p;  /* each product of the batch */
     Nest batch; /* views: y, a, b */
 } MatMul;
 

@@ -111,7 +111,7 @@ static inline void *view_at(const View *v, void *const slot[], void *work) {
    joined where all views allow it. stride[v*STEP_RANK + axis] is in elements. count, the number of
    elements, may be 0. */
 typedef struct Nest {
-    int rank, n;
+    int rank, n; /* n: views */
     int64_t count, dim[STEP_RANK], *stride;
 } Nest;
 Nest nest_new(Arena *, const View *const view[], int n);
@@ -386,12 +386,12 @@ bool panels_gemm_build(Build *, int choice, Kernel *);
 /* ---- levels.c: known weights [terms, columns] that take few values, stored in 4 or 8 bits each */
 enum { LEVEL_ROWS = 16 }; /* rows of a product, at most */
 typedef struct Levels {
-    int bits;
+    int bits;                                             /* of a level: 4 or 8 */
     bool shifted;                                         /* there are offsets */
     int64_t terms, columns, panels, words, block, blocks; /* panels: of PANEL columns; words: of 32
                                                              bits for each column; block: terms of a
                                                              block */
-    const float *packed;
+    const float *packed;                                  /* the panels */
 } Levels;
 /* Whether levels pay for this many rows and weights. */
 bool levels_worth(int64_t rows, int64_t weights);
@@ -469,7 +469,7 @@ void radix_sort(const uint64_t *key, int64_t n, int64_t **order, int64_t **spare
 /* ---- chosen.c: the elements that a tensor of indices selects: `count` tuples of q indices, one
    for each of q axes of x. Negative indices count from the end. */
 typedef struct Chosen {
-    int q;
+    int q;                                            /* indices of a tuple */
     int64_t count, dim[STEP_RANK], stride[STEP_RANK]; /* of the axes of x */
     Operand index;                                    /* int64 [count, q], dense */
     void (*fold)(int64_t *at, const int64_t *from, int64_t places, int64_t stride, int64_t n,

@@ -32,7 +32,7 @@ typedef struct Stretch { /* places of a row with the same cells; tap, cell: offs
     int64_t first, places, taps, *tap, *cell;
 } Stretch;
 typedef struct Stretches {
-    Stretch *of;
+    Stretch *of; /* from left to right */
     int n;
     int64_t cells[4]; /* of the two other axes: the first cell and the end */
 } Stretches;

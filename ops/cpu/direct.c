@@ -15,7 +15,7 @@ static void window_row(const Window *g, int64_t k, int64_t *lo, int64_t *hi) {
 
 /* ---- convolution */
 typedef struct Conv {
-    Window g;
+    Window g;                 /* the windows along three axes */
     int64_t ws[STEP_SPATIAL]; /* the strides of w along the spatial axes */
     Operand x, w;
     Tail tail;
@@ -100,7 +100,7 @@ bool direct_conv_build(Build *b, Kernel *k) {
 
 /* ---- pooling */
 typedef struct Pool {
-    Window g;
+    Window g; /* the windows along three axes */
     Operand x;
     Tail tail;
     ComputeClass class, wide;

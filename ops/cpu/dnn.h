@@ -36,7 +36,7 @@ typedef struct Memory {
 /* One primitive of a chain with its arguments. */
 typedef struct Link {
     dnnl_primitive_t primitive;
-    int n;
+    int n; /* arguments */
     dnnl_exec_arg_t arg[MAX_ARGUMENTS];
 } Link;
 /* What is done to sums of 8-bit integers before the activations: (sum + bias) * scale[c], or sum *
@@ -69,7 +69,7 @@ typedef struct Input {
     Copy *copy;
     const void *known; /* the contents of the view, if they are known */
     bool packed;       /* the primitive reads a copy that was packed at compile time */
-    Layout md;
+    Layout md;         /* describes the view to oneDNN */
 } Input;
 
 /* ---- dnn_2.c, dnn_3.c */
@@ -100,9 +100,9 @@ dnnl_status_t append_activation(dnnl_post_ops_t, dnnl_alg_kind_t, float alpha, f
 dnnl_status_t quantization_attributes(dnnl_primitive_attr_t, const Quantization *);
 enum { QUANTIZATION_ARGUMENTS = 3 };
 typedef struct Constant {
-    int argument;
+    int argument; /* DNNL_ARG_.. */
     dnnl_data_type_t type;
-    int64_t n;
+    int64_t n; /* how many numbers */
     const void *numbers;
 } Constant;
 int quantization_arguments(const Quantization *, Constant[QUANTIZATION_ARGUMENTS]);

@@ -34,11 +34,11 @@ static bool match_ending(const Step *s, Joined *r) {
 
 /* ---- what oneDNN does after the sums */
 typedef struct Finish {
-    Fused fused; /* whole: it is everything except the ending */
-    bool ends;   /* there is an ending */
-    int dtype;   /* the element type that oneDNN writes */
-    Quantization q;
-    float *bias; /* for each channel; NULL: none */
+    Fused fused;    /* whole: it is everything except the ending */
+    bool ends;      /* there is an ending */
+    int dtype;      /* the element type that oneDNN writes */
+    Quantization q; /* the scales and zero points */
+    float *bias;    /* for each channel; NULL: none */
 } Finish;
 
 /* Whether the program computes with real numbers. Otherwise it must see the sums as integers. */

@@ -23,7 +23,7 @@ typedef struct Elements {
 } Elements;
 typedef struct ElementsRun {
     const Elements *e;
-    char *to;
+    char *to; /* y */
     const char *from, *index;
     bool check; /* only checks whether all indices are in range */
     atomic_bool bad;

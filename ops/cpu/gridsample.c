@@ -14,7 +14,7 @@
 enum { Y, X, GRID, BLOCK = 256, TAPS = 4, CHANNELS = 16 };
 typedef struct GridSample {
     View view[3];
-    int taps, parts;
+    int taps, parts; /* taps: elements that a place reads, 1 or TAPS */
     bool border, align;
     bool neighbours; /* the channels of x are adjacent */
     bool rows;       /* y's last two axes can be joined: places follow each other at a constant

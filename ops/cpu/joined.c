@@ -33,7 +33,7 @@ bool joined_alone(const Scalar code[], int ncode, int i, const Joined *r) {
 /* ---- polynomials of degree at most 3 in one value */
 enum { DEGREE = 3 };
 typedef struct Cubic {
-    double c[DEGREE + 1];
+    double c[DEGREE + 1]; /* c[k]: the coefficient of x^k */
 } Cubic;
 
 static bool cubic_product(const Cubic *a, const Cubic *b, Cubic *out) {

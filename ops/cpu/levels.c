@@ -35,7 +35,7 @@ bool levels_worth(int64_t rows, int64_t weights) {
 /* ---- the levels of a block: weight = base + scale * (level + low) */
 typedef struct Lattice {
     double base, scale;
-    int low;
+    int low; /* level 0 stands for base + scale * low */
 } Lattice;
 /* Finds the lattice for this base, which is a weight or 0. A weight may differ from its level's
    value by `close` and, if the base is 0, by the relative error CLOSE. False: there is none with at

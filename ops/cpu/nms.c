@@ -11,7 +11,7 @@ typedef struct Box {
 } Box;
 typedef struct Nms { /* most: boxes that are kept for an image and class, at most */
     View y, boxes, scores;
-    int64_t images, classes, n, most;
+    int64_t images, classes, n, most; /* n: boxes of an image */
     double iou, threshold;
     bool center;
     size_t box, kept, order; /* offsets into the scratch memory: a Box for each box, a Box for each

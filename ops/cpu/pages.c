@@ -29,7 +29,7 @@ struct Block { /* the header that precedes a block's bytes */
 } __attribute__((aligned(LINE)));
 struct Chunk {
     Chunk *next;
-    void *memory;
+    void *memory; /* as it was allocated */
     Block *first;
 };
 

@@ -28,8 +28,9 @@ enum { Y, X, ADD, VIEWS };
    holds the input, which begins at `begin`. */
 typedef struct Padded {
     View view, inner;
-    int64_t begin[STEP_SPATIAL], in[STEP_SPATIAL], size[STEP_SPATIAL];
-    Copy *fill; /* copies the input; NULL: the image is used in place */
+    int64_t begin[STEP_SPATIAL], in[STEP_SPATIAL],
+        size[STEP_SPATIAL]; /* in, size: of inner, view */
+    Copy *fill;             /* copies the input; NULL: the image is used in place */
 } Padded;
 typedef struct Panels {
     Padded padded;
@@ -316,7 +317,7 @@ bool panels_gemm_build(Build *b, int choice, Kernel *k) {
 /* A convolution with always three spatial axes. */
 typedef struct Image {
     View x, w;
-    Window g;
+    Window g;                   /* the windows along three axes */
     int64_t need[STEP_SPATIAL]; /* places that the windows reach, from the first padding on */
 } Image;
 static View with_axes(const View *v, const int64_t dim[], const int64_t stride[]) {

@@ -20,13 +20,13 @@ typedef struct Planes {
     ComputeClass class, wide;
     ReduceKind kind;
     int size, wide_size, bytes; /* bytes: the least 8-bit integer + 1, as a byte; 0: another type */
-    Window g;
-    int64_t pitch, height;        /* pitch: elements of a row of the copy, a multiple of the stride;
-                                     height: output rows that are computed together */
-    int64_t rows;                 /* rows of the copy */
-    bool flat, pads;              /* flat: each window is a part of one row; pads: windows reach
-                                     beyond the row */
-    bool in_place;                /* the rows need no copy */
+    Window g;                   /* the windows along three axes */
+    int64_t pitch, height;      /* pitch: elements of a row of the copy, a multiple of the stride;
+                                   height: output rows that are computed together */
+    int64_t rows;               /* rows of the copy */
+    bool flat, pads;            /* flat: each window is a part of one row; pads: windows reach
+                                   beyond the row */
+    bool in_place;              /* the rows need no copy */
     int64_t *cells[STEP_SPATIAL]; /* for means: by how many cells each output of an axis is
                                      divided */
     int ndivisor;                 /* for means in floats: the divisors of rows of outputs */

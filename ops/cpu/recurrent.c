@@ -24,7 +24,7 @@ typedef struct Panels {              /* columns from..from+n-1 of the sums of a 
     int64_t row;
 } Panels;
 typedef struct Recurrent {
-    int gates, directions, nout, npanels, parts;
+    int gates, directions, nout, npanels, parts; /* nout: outputs */
     bool reverse, own; /* own: the one boolean option of each operator (RECURRENT_OPTION) */
     int64_t times, batch, hidden, columns, time_stride, batch_stride; /* strides: of the sums of the
                                                                          product */
@@ -73,7 +73,7 @@ static void store_row(const RecurrentRun *run, const View *v, int64_t place, con
 
 typedef struct Rows { /* sequences first..first+n-1 of a direction, at one step */
     int d;
-    int64_t first, n, step;
+    int64_t first, n, step; /* step: of the sequences, from 0 */
     float *h, *cell, *sum, *gate;
 } Rows;
 /* Copies the bias of columns from..from+n-1 of the sums. */

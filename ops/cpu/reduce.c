@@ -20,8 +20,8 @@ typedef struct Reduce {
     ComputeClass wide;
     Nest kept, reduced; /* kept: view 0 is the output, view 1 the input; reduced: the input */
     bool across;
-    int64_t count; /* elements that are reduced to each output */
-    int in_size, out_size;
+    int64_t count;         /* elements that are reduced to each output */
+    int in_size, out_size; /* bytes of an element */
     void (*merge)(void *acc, const void *x, int64_t stride, int64_t n);
     void (*merge_rows)(void *acc, const void *x, int64_t xs, int64_t rows, int64_t n);
     void (*total)(void *acc, const void *x, int64_t n);

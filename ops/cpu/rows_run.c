@@ -7,7 +7,7 @@ typedef struct Tile {
     const Rows *r;
     char *work, *base[ROWS_VIEWS]; /* base: the first row of the tile in each view */
     int64_t rows, from, columns;   /* of the block: its first column and its number of columns */
-    float *at[ROWS_CODE], *spread[ROWS_CODE];
+    float *at[ROWS_CODE], *spread[ROWS_CODE]; /* each value, and its spread form */
 } Tile;
 
 static float *room(const Tile *t, size_t at) { return (float *)(void *)(t->work + at); }

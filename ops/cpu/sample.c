@@ -106,8 +106,8 @@ static void move_row(const SampleRun *run, const char *x, char *y) {
 /* The last LINES rows of x to which the taps of the row's own axis were applied, as a ring. */
 enum { LINES = 8 };
 typedef struct Lines {
-    const char *of[LINES];
-    int next;
+    const char *of[LINES]; /* the rows of x; NULL: none yet */
+    int next;              /* the entry that is replaced next */
 } Lines;
 static const char *line_of(const SampleRun *run, const char *x, char *work, Lines *l) {
     const Sample *s = run->s;

@@ -13,7 +13,7 @@
 #include <string.h>
 
 typedef struct Split {
-    int n;
+    int n;               /* parts */
     Kernel *part, whole; /* whole: compared with the parts, and run if they differ */
     size_t *work;        /* for each part, the offset of its scratch memory */
     size_t whole_work;   /* bytes of scratch memory of the whole */

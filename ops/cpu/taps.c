@@ -34,8 +34,8 @@ typedef struct Taps {
     Ending e; /* if channels are computed one by one, only its tail is used */
     Deep deep;
     int64_t in[2], out[2], stride[2], pad[2],
-        phase[2]; /* rows and columns of the plane of one remainder */
-    int64_t batch, outs, ins, group, ntap, run;
+        phase[2];                               /* rows and columns of the plane of one remainder */
+    int64_t batch, outs, ins, group, ntap, run; /* ntap: terms of a sum; run: elements of a plane */
     int64_t *offset;
     size_t planes, result, nplane, nplanes; /* planes, result: offsets into the scratch memory;
                                                nplane, nplanes: the floats of a plane and of a

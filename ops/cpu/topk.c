@@ -20,7 +20,7 @@ typedef struct TopK {
                                             are int64 */
     ComputeClass class, key_class;
     const Simd *simd;
-    int64_t n, k, groups;
+    int64_t n, k, groups; /* n: elements of a line; k: the wanted ones */
     size_t keys, maxima, places, sorted, order, spare, each; /* scratch memory: offsets for part 0;
                                                                 the bytes of a part */
     bool largest;

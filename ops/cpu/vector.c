@@ -18,7 +18,7 @@ typedef struct Making {
     Build *b;
     Vector *v;
     View used[MAX_CODE + 2];
-    int nused, source_of_view[MAX_CODE], acc_source;
+    int nused, source_of_view[MAX_CODE], acc_source; /* indices of sources; -1: none */
 } Making;
 
 static bool use_type(Making *m, const View *view) {

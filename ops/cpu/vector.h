@@ -51,7 +51,7 @@ struct Vector {
                                       along the row is a single number. */
     size_t size;                   /* bytes of an element of the class */
     int64_t block;                 /* elements of a tile, at most */
-    Source y, *source;
+    Source y, *source;             /* the output; the operands */
     Instruction *code;
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
     void (*fill)(void *y, const void *x, int64_t stride, int64_t n); /* y[i] = x[i * stride] in the

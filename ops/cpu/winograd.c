@@ -22,9 +22,9 @@ typedef struct Winograd {
     Ending e;
     Operand x;
     View add;
-    int64_t batch, inputs, outputs, padded; /* padded: outputs rounded up to whole vectors */
-    int64_t in[2], out[2], begin[2], tiles[2];
-    int64_t block; /* tiles that are computed together */
+    int64_t batch, inputs, outputs, padded;    /* padded: outputs rounded up to whole vectors */
+    int64_t in[2], out[2], begin[2], tiles[2]; /* of rows and columns; begin: padding */
+    int64_t block;                             /* tiles that are computed together */
     const float *weights, *shift, *zeros;
     size_t values, products; /* offsets into the scratch memory: [points, block, inputs], [points,
                                 block, padded] */

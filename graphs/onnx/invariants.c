@@ -2,12 +2,12 @@
    every iteration and may be computed once, before the loop (loop-invariant code motion: Aho, Lam,
    Sethi, Ullman, Compilers, 2007, section 9.5).
 
-   Invariant are constants, values of the surrounding graph, states that the body returns unchanged,
-   and whatever is computed from these alone. Since a loop may have no iteration at all, a moved
-   node may run where it did not run before, so only nodes that cannot fail are moved. To decide
-   this, the node is built on the values outside. It must have a definition, what it requires of
-   sizes must follow from what is known about the surrounding graph, none of its inputs may contain
-   indices or divisors, and where runtimes refuse empty tensors, no tensor may be empty. */
+   A value is invariant if it is a constant, a value of the surrounding graph, a state that the body
+   returns unchanged, or computed from such values alone. Since a loop may have no iteration at all,
+   a moved node may run where it did not run before, so only nodes that cannot fail are moved. To
+   decide this, the node is built on the values outside. It must have a definition; what it requires
+   of sizes must follow from what is known about the surrounding graph; no element of its inputs may
+   be an index or a divisor; and where runtimes refuse empty tensors, no tensor may be empty. */
 #include "graphs/needs.h"
 #include "graphs/onnx/motion.h"
 #include "graphs/rewrite.h"

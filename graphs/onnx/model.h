@@ -136,6 +136,7 @@ static inline Wire model_wire(const Model *m, Slice message, Error *e) {
 /* The number of a name, which is added if it is new; 0 if the name is empty or, with an error set,
    contains a zero byte. */
 NameId name_id(Model *, Slice, Error *);
+/* Copies the bytes to the arena as a string. */
 const char *slice_text(Arena *, Slice);
 /* Whether the model defines a function of this name. It may have the name of any operator, and
    replaces it. */
@@ -175,6 +176,8 @@ typedef bool ExternalFile(void *, const char *location);
    it returns false. */
 bool external_each(Arena *, Slice file, const char *place, ExternalFile *, void *, Error *);
 bool external_open(Model *, Error *);
+/* Gets the elements of a tensor with external data, as a slice of the mapped file. Fails with
+   E_INVALID if offset and length do not fit the file or the tensor's sizes. */
 bool external_bytes(Model *, const FileTensor *, Slice *, const char *place, Error *);
 /* Returns whether the tensor's elements are a blob that the caller gave. With an error of
    E_INVALID, and *out 0, there is no such blob or it has another size. */

@@ -1,9 +1,10 @@
-/* class_check.c -- checks the promises of classes by its own evaluator of definitions.
+/* class_check.c -- checks the promises of classes with its own evaluator of definitions, which has
+   two modes.
 
-   In steps: every sum, product and function is rounded to the element type. A sum within one
+   In steps, every sum, product and function is rounded to the element type. A sum within one
    operator is computed exactly (in 113 bits) and rounded once, since its order is not promised.
-   Maximum and minimum are those of IEEE 754-2019, where 0 is greater than -0. Wide: computes in
-   long double, where nothing is rounded but literals that a model holds as floats.
+   Maximum and minimum are those of IEEE 754-2019, where 0 is greater than -0. The wide mode
+   computes in long double and rounds nothing but literals, since a model holds these as floats.
 
    An element is defined if nothing on the way to it is infinite or NaN, or underflows to 0. The
    promises, by class:

@@ -1,6 +1,6 @@
 /* conformance.h -- the suite that every back end has to pass. Random steps (step_cases.h) are run
-   by each of their choices and compared with the reference; guards show whether a step writes where
-   it must not. */
+   with each of their choices and compared with the reference; guards show whether a step writes
+   where it must not. */
 #ifndef ISOMER_TEST_CONFORMANCE_H
 #define ISOMER_TEST_CONFORMANCE_H
 #include "test/shared/step_cases.h"

@@ -15,7 +15,7 @@ typedef struct Num {
     int64_t i;
 } Num;
 
-/* The value of a 16-bit float with so many exponent bits: 5 for float16, 8 for bfloat16. */
+/* The value of a 16-bit float with this many exponent bits: 5 for float16, 8 for bfloat16. */
 static double ref_half(uint16_t h, int exponent_bits) {
     const int mantissa_bits = 15 - exponent_bits, bias = (1 << (exponent_bits - 1)) - 1;
     const int e = (h >> mantissa_bits) & ((1 << exponent_bits) - 1),

@@ -1,4 +1,4 @@
-/* backend_steps.c -- runs random steps by every choice of a back end and compares them with the
+/* backend_steps.c -- runs random steps with every choice of a back end and compares them with the
    reference.
 
    Usage: backend_steps BACKEND OPTIONS COUNT [KIND]. COUNT is the number of steps of each kind, or

@@ -1,15 +1,15 @@
 /* assemble.c -- plans the contents of the new file.
 
    Every node of the old file is normalized again (translated into our nodes), given the values that
-   its inputs have now. If the result is the values that its outputs should have, the node is
-   copied. Then, starting from the outputs, every value that is needed is taken from such a node, or
-   a new node is written for it under the old name of the value. Of a copied node at most the inputs
-   are renamed. A value needs only one name: two names of the same value become one. The nodes keep
-   the order of the file as far as dependencies allow.
+   its inputs have now. If the result is the values that its outputs should have, the node can be
+   copied. Then, starting from the outputs of the graph, every value that is needed is taken from
+   such a copy, or a new node is written for it under the old name of the value. A copied node
+   changes at most its names. A value needs only one name: two names of the same value become one.
+   The nodes keep the order of the file as far as dependencies allow.
 
-   Invariant: a value is computed from values with smaller numbers, and so are the results of a
-   copied node, except that it may read the sizes of any value. A cycle through sizes is found when
-   the nodes are ordered; the copies in it are then given up, and everything is planned again. */
+   Invariant: a value is computed from values with smaller numbers. This holds for copied nodes,
+   too, except that they may read the sizes of any value. A cycle through sizes is found when the
+   nodes are ordered; the copies in it are then given up, and everything is planned again. */
 #include "graphs/onnx/export/assembly.h"
 
 /* Forbids the copies that are part of a cycle. Returns false if there are none. */

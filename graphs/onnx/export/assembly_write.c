@@ -1,6 +1,6 @@
-/* assembly_write.c -- writes the nodes of the new file that are still needed, each as a copy of an
-   old node, with those names replaced that have changed, or as a new node as the operator's ONNX
-   table spells it. */
+/* assembly_write.c -- writes the nodes that the new file still needs. Each is either a copy of an
+   old node, in which the names that have changed are replaced, or a new node, spelled according to
+   the ONNX table of its operator. */
 #include "graphs/onnx/export/assembly.h"
 #include "graphs/constants.h"
 #include <string.h>

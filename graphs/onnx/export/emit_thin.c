@@ -1,5 +1,6 @@
-/* emit_thin.c -- finds the inputs of an operator that broadcasts in ONNX by itself, by skipping
-   `broadcast` and reshapes that only drop or add leading axes of size 1. */
+/* emit_thin.c -- finds the values that an operator can read instead of its broadcast inputs if it
+   broadcasts by itself in ONNX. `broadcast`, and reshapes that only drop or add leading axes of
+   size 1, are skipped. */
 #include "graphs/onnx/export/export.h"
 #include <string.h>
 

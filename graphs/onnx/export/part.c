@@ -1,10 +1,10 @@
 /* part.c -- extracts a part of a model as a model of its own, so that a target can time it.
 
    The nodes are copied byte for byte, since what a runtime makes of them depends on how they are
-   spelled. Around the nodes that are asked for stands a border, because layouts and fusions depend
-   on the neighbours: a few cheap nodes, up to and including the first expensive one. Nodes that
-   compute sizes and indices, or that depend on constants only, are included as far up as they go;
-   every other value from outside becomes an input.
+   spelled. The nodes that are asked for are surrounded by a border, because layouts and fusions
+   depend on the neighbours: a few cheap nodes, up to and including the first expensive one. Nodes
+   that compute sizes and indices, or that depend on constants only, are included as far up as they
+   go; every other value from outside becomes an input.
 
    A runtime computes a node in 8 bits if all that it reads is dequantized and what it makes is
    quantized. So these conversions are included together with their node, and do not count as a step

@@ -1,6 +1,6 @@
 /* writable.c -- says whether a graph, a node or an operator can be written in the model's operator
-   set, so that the search can find out before it prefers it. It does so by writing to memory, as
-   write.c does. */
+   set, so that the search knows this before it chooses a graph. It finds out by writing to memory,
+   as write.c does. */
 #include "graphs/onnx/export/export.h"
 
 bool model_writable(Model *m, const ModelWrite *x, const char **why) {

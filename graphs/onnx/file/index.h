@@ -1,6 +1,6 @@
 /* index.h -- an index of an ONNX file: where the parts of ModelProto, GraphProto and NodeProto are,
-   as slices of the file. The wire walker finds them; nothing is decoded. Also writes a few messages
-   that several files of this folder need. */
+   as slices of the file. The wire walker finds them; nothing is decoded. The functions index_put_..
+   write messages that several files of this folder need. */
 #ifndef ISOMER_ONNX_INDEX_H
 #define ISOMER_ONNX_INDEX_H
 #include "graphs/onnx/file/wire.h"

@@ -1,14 +1,15 @@
-/* infer_branch.c -- finds the branch of an If whose condition depends on sizes or data, where the
-   branches give results of different ranks and one of the ranks cannot work: a node that always
-   runs would then have an input of a rank that ONNX does not allow, such as an LSTM with an input
-   of four axes. No run that succeeds takes that branch. So a speech model that squeezes an axis "if
-   it is 1", and needs it squeezed later, is read as a model that squeezes it.
+/* infer_branch.c -- finds the branch of an If that every successful run takes, although the
+   condition depends on sizes or data. This is possible where the branches give results of different
+   ranks, and with one of these a later node that always runs would have an input of a rank that
+   ONNX does not allow (for example, an LSTM with an input of four axes). So a speech model that
+   squeezes an axis "if it is 1", and needs it squeezed later, is read as a model that always
+   squeezes it.
 
    Each branch is tried in a World of its own: it replaces the If, other Ifs that this decides are
    inlined, and the nodes are examined.
 
-   Soundness: the other branch becomes part of the file, with all that it requires itself. Runs that
-   would have failed may fail elsewhere; all other runs are the same. */
+   Soundness: the branch that remains requires for itself whatever it needs, such as a size of 1.
+   Runs that would have failed may fail at another node; all other runs are the same. */
 #include "graphs/fold.h"
 #include "graphs/onnx/model.h"
 #include "graphs/world.h"

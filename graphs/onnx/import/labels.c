@@ -1,5 +1,5 @@
 /* labels.c -- converts the keys and values of ai.onnx.ml's LabelEncoder to constants in ascending
-   order of the keys, in which the operator `labelmap` searches (ops/labels.c). */
+   order of the keys; the operator `labelmap` (ops/labels.c) searches in this order. */
 #include "graphs/onnx/import/import.h"
 #include <math.h>
 #include <stdlib.h>

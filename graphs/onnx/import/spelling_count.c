@@ -1,7 +1,7 @@
 /* spelling_count.c -- import functions of items.def for sizes that depend on data. If the data is
-   at hand, the results are counted by running the node itself with the greatest number of results
-   there can be; in rows that it does not need it writes -1. Otherwise such a size is a symbol of
-   its own, made once for each node. */
+   at hand, the results are counted: the node itself is run with the greatest number of results
+   there can be, and rows that it does not need are recognized by a -1 or, for Unique, by a count of
+   0. Otherwise such a size is a symbol of its own, made once for each node. */
 #include "graphs/onnx/items.h"
 #include "ops/core/element.h"
 

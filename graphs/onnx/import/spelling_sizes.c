@@ -186,7 +186,7 @@ static Poly list_entry(Import *s, const char *name, int k, int64_t otherwise) {
 }
 
 /* The size of the result along spatial axis k, without pads, for an input of this size and a kernel
-   of so many taps. */
+   of `taps` elements. */
 static Poly transposed_size(Import *s, int k, Poly size, Poly taps, Poly extra) {
     World *w = s->w;
     const Poly one = poly_int(w, 1);

@@ -13,7 +13,7 @@ static const char *after(const char *text, const char *mark) {
     return strncmp(text, mark, n) ? NULL : text + n;
 }
 
-/* Parses an item that sets our attribute `ours`. source: the text after "=", or the attribute's
+/* Parses an item that sets the attribute `ours`. source: the text after "=", or the attribute's
    name if there is no "=". */
 static ItemText item_filling(const char *ours, char *source) {
     ItemText item = {.kind = ITEM_ATTR, .ours = ours, .input = -1};

@@ -1,8 +1,8 @@
 /* assemble.c -- plans the contents of the new file.
 
-   Every node of the old file is normalized again (translated into our nodes), given the values that
-   its inputs have now. If the result is the values that its outputs should have, the node can be
-   copied. Then, starting from the outputs of the graph, every value that is needed is taken from
+   Every node of the old file is normalized again (translated into Isomer nodes), given the values
+   that its inputs have now. If the result is the values that its outputs should have, the node can
+   be copied. Then, starting from the outputs of the graph, every value that is needed is taken from
    such a copy, or a new node is written for it under the old name of the value. A copied node
    changes at most its names. A value needs only one name: two names of the same value become one.
    The nodes keep the order of the file as far as dependencies allow.

@@ -1,4 +1,4 @@
-/* emit.c -- uses the tables of the importer in reverse: one of our nodes becomes the attributes and
+/* emit.c -- uses the tables of the importer in reverse: one Isomer node becomes the attributes and
    inputs of one ONNX node. If an item cannot be inverted, its entry fails and the next entry is
    tried. Broadcasts that ONNX performs by itself are not written: `broadcast`, and reshapes that
    only drop or add leading axes of size 1, are skipped where the sizes of the result stay the

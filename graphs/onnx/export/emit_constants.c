@@ -1,4 +1,4 @@
-/* emit_constants.c -- writes constant inputs of our operators that are attributes in ONNX (the
+/* emit_constants.c -- writes constant inputs of Isomer operators that are attributes in ONNX (the
    reverse of import/constants.c). */
 #include "graphs/onnx/export/emit_draft.h"
 #include <string.h>

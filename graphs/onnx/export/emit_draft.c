@@ -170,8 +170,8 @@ bool draft_real_slot(Draft *d, int place, int attr) {
     return draft_slot(d, place, constant_real(d->w, x->dtype, value));
 }
 
-/* Writes an enum attribute of ours: as a number if its first word is "no", since it is a number in
-   ONNX then, else as a text. */
+/* Writes an enum attribute: as a number if its first word is "no", since it is a number in ONNX
+   then, else as a text. */
 static bool put_word(Draft *d, const char *name, const AttrDef *def, int word) {
     if (strncmp(def->words, "no ", 3) == 0) return draft_int(d, name, word);
     const char *at = def->words;

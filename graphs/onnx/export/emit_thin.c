@@ -38,8 +38,8 @@ Value emit_thin(World *w, Value v, int rank, const EmitContext *context) {
     }
 }
 
-/* Whether the sizes that ONNX gives to the result of these inputs are ours, the last `tail` axes
-   left aside. */
+/* Whether the sizes that ONNX gives to the result of these inputs are the wanted ones, the last
+   `tail` axes left aside. */
 bool emit_same_sizes(World *w, int n, const Value v[], Dims want, int tail) {
     Dims all = {0};
     for (int k = 0; k < n; k++) {

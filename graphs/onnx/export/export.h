@@ -1,12 +1,12 @@
 /* export.h -- writes a changed graph as an ONNX file. write.c walks over the old file and replaces
    what changed; assemble.c plans which nodes the new file has, copied or newly written; emit.c
-   writes one of our nodes as one ONNX node, by using the tables of the importer in reverse. */
+   writes one Isomer node as one ONNX node, by using the tables of the importer in reverse. */
 #ifndef ISOMER_ONNX_EXPORT_H
 #define ISOMER_ONNX_EXPORT_H
 #include "graphs/onnx/model.h"
 
 enum { EMIT_SLOTS = 8 };
-typedef struct Emit { /* An ONNX node that computes a node of ours. */
+typedef struct Emit { /* An ONNX node that computes an Isomer node. */
     const char *type, *domain;
     int nattr, nin, nout;
     OnnxAttr *attr;

@@ -1,7 +1,7 @@
-/* constants.c -- makes constants of inputs of ours that are attributes in ONNX: numbers or texts,
-   single or in lists. One number has no axis, so that it broadcasts; several numbers have one.
-   Texts are the rows of a matrix of bytes, padded with zeros to the longest text. The reverse is in
-   export/emit_constants.c. */
+/* constants.c -- makes constants of inputs of Isomer operators that are attributes in ONNX: numbers
+   or texts, single or in lists. One number has no axis, so that it broadcasts; several numbers have
+   one. Texts are the rows of a matrix of bytes, padded with zeros to the longest text. The reverse
+   is in export/emit_constants.c. */
 #include "graphs/onnx/import/import.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* import.h -- translates one ONNX node into nodes of ours. A function that fails records the reason
+/* import.h -- translates one ONNX node into Isomer nodes. A function that fails records the reason
    in Import.why; the entry of the operator's table that is being tried then does not apply, and the
    next one is tried. Everything lives in the World's arena. */
 #ifndef ISOMER_ONNX_IMPORT_H
@@ -15,15 +15,16 @@ typedef struct Import {
     Model *m;
     World *w;
     OnnxNode *n;  /* the node that is imported */
-    const Op *op; /* the operator of ours that is tried */
+    const Op *op; /* the Isomer operator that is tried */
     int nin, nout;
     const Value *in;       /* the values of the ONNX node's inputs */
-    Attr attr[ATTRS_MAX];  /* the attributes of our node, in the order of op->attrs */
+    Attr attr[ATTRS_MAX];  /* the attributes of the Isomer node, in the order of op->attrs */
     bool given[ATTRS_MAX]; /* whether this attribute was set */
-    /* A bit for each ONNX input that is not an input of our node, such as one that became an
+    /* A bit for each ONNX input that is not an input of the Isomer node, such as one that became an
        attribute. */
     uint64_t taken;
-    /* By our input: its value if it is an attribute in ONNX; the array is NULL if there is none. */
+    /* By input of the Isomer node: its value if it is an attribute in ONNX; the array is NULL if
+       there is none. */
     Value *constant;
     /* A bit for each ONNX attribute that an item mentions; others make the import fail. */
     uint64_t named;
@@ -58,16 +59,17 @@ int op_attr_index(const Op *, const char *name);
 /* Gets the elements of ONNX input k, which is marked as taken. Returns false if the input is left
    out or, with a reason, if it cannot be computed. */
 bool input_list(Import *, int k, PolyList *out);
-/* Marks ONNX input k as no input of our node. Fails from the 65th input on (INPUTS_TAKEN). */
+/* Marks ONNX input k as an input that the Isomer node does not have. Fails from the 65th input on
+   (INPUTS_TAKEN). */
 void import_take(Import *, int k);
 /* Gets a list of integers from the attribute or, if it is absent, from that input (-1: none).
    Returns false if there is neither or, with a reason, if the list cannot be computed. */
 bool list_from(Import *, const char *name, int input, PolyList *out);
-/* Set an attribute of our node: to a list, or to what an ONNX attribute says. */
+/* Set an attribute of the Isomer node: to a list, or to what an ONNX attribute says. */
 void give_ints(Import *, int attr, int n, const Poly *);
 bool give_attr(Import *, int attr, const OnnxAttr *);
-/* Sets an attribute of our node from a constant input. Returns true also if the input is left
-   out. */
+/* Sets an attribute of the Isomer node from a constant input. Returns true also if the input is
+   left out. */
 bool give_input(Import *, int attr, int k);
 /* Gets entry k of a list, which must be a number. */
 bool number_at(Import *, PolyList, int k, int64_t *);
@@ -100,11 +102,11 @@ bool import_training(Import *, bool wanted);
 /* The type of a value. Returns NULL, with a reason, if its sizes are not known. */
 const Type *import_type(Import *, Value);
 
-/* constants.c: makes our input `ours` a constant from the ONNX attribute `theirs`. Returns true
-   also if the node lacks the attribute. */
+/* constants.c: makes the Isomer operator's input `ours` a constant from the ONNX attribute
+   `theirs`. Returns true also if the node lacks the attribute. */
 bool give_constant(Import *, const char *ours, const char *theirs);
-/* Makes our input k, from 0, a constant of this type, whose sizes are numbers. The bytes are
-   copied. */
+/* Makes input k of the Isomer node, from 0, a constant of this type, whose sizes are numbers. The
+   bytes are copied. */
 void give_list(Import *, int k, DType, Dims, const void *bytes);
 
 /* normalize.c: tries the entries of all operators' tables. */

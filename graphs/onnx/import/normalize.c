@@ -1,4 +1,4 @@
-/* normalize.c -- translates one ONNX node into nodes of ours by the tables that operators carry
+/* normalize.c -- translates one ONNX node into Isomer nodes by the tables that operators carry
    (OnnxMap; the items are described in ops/operator/operator.h and in items.def). The entries are
    tried in order, and an entry fails as soon as one of its items does. A node that no entry fits
    becomes opaque: its bytes are copied, it has the types that the file states, and the reason is

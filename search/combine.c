@@ -85,7 +85,8 @@ static int strongest_sets(CommandSearch *s, int list[SETS_ALONE]) {
     double value[SETS_ALONE], sum;
     int n = 0;
     for (int k = 0; k < s->places.nset; k++) {
-        const ArenaMark mark = arena_mark(s->r->arena); /* a candidate is as large as the model */
+        /* To free each candidate, which is as large as the model. */
+        const ArenaMark mark = arena_mark(s->r->arena);
         bool *on = ARENA_NEW(s->r->arena, bool, s->places.nset);
         on[k] = true;
         candidate_of_sets(s, on, &sum);
@@ -329,7 +330,8 @@ static bool asked_anew(CommandSearch *s, int n, const int list[], bool *gains) {
     if (!candidates_time_anew(s, m, again, ratio, &control)) return false;
     if (control > 0) *gains |= fabs(log(control)) > ASKED_NOISE;
     for (int k = 0; k < m; k++) {
-        if (control > 0) ratio[k] /= sqrt(control); /* compared with the mean of both originals */
+        /* Compare with the mean of original and copy. */
+        if (control > 0) ratio[k] /= sqrt(control);
         run_say(s->r, "once more: %.4f", ratio[k]);
         *gains |= !(ratio[k] > CLIMB_FROM);
     }

@@ -141,7 +141,8 @@ bool value_among(Value v, int n, const Value list[]) {
     return false;
 }
 
-/* Whether the value depends on constants alone; at most *left nodes are visited to decide this. */
+/* Whether the value depends on constants alone. At most *left nodes are visited; if that is not
+   enough to decide, the answer is false. */
 static bool is_computed(const World *w, Value v, int *left) {
     if (--*left < 0) return false;
     if (constant_get(w, v, NULL, NULL)) return true;

@@ -14,14 +14,14 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#define ASKING 0.7 /* share of the time spent on questions */
+#define ASKING 0.7 /* share of the time that is spent on questions */
 enum { JOBS_MOST = 16, PROOFS = 4 /* rules that verify-rules is given at a time */ };
 
 typedef struct Discovering {
     Run *r;
     RunFolder *folder;
     const char *model, *jobs; /* path of the model's file; the number of processes, as text */
-    double start, until;      /* in run_seconds */
+    double start, until;      /* run_seconds at which it began and must end */
     RuleSet proved;
 } Discovering;
 

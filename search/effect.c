@@ -9,8 +9,8 @@
 
 typedef struct Effect {
     const Derivation *d;
-    bool *plain;                      /* by value: the model's own operators compute it */
-    bool *shown; /* by application */ /* whether the final graph shows it */
+    bool *plain; /* by value: the model's own operators compute it */
+    bool *shown; /* by application: the final graph shows it */
     int nwaiting;
     int *waiting; /* shown applications whose matches were not looked at yet */
 } Effect;

@@ -21,7 +21,8 @@ FinishLimits run_finish_limits(const Run *);
    computed from constants are computed; constants that were computed before the search, only so
    that rules could see them, become again what the file has. */
 bool derivation_finish(Derivation *, const RunSource *, const FinishLimits *, Error *);
-/* derivation_finish with the run's source and limits. */
+/* Calls derivation_finish with the run's source and limits. If the file would grow too much, a
+   measuring command is left to compute the larger constants. */
 bool run_finish(const Run *, Derivation *, Error *);
 /* Sets *file to the bytes to be written. Returns false with E_LIMIT if the file would grow by more
    than --max-growth. stats.growth receives its growth. */

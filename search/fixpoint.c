@@ -6,8 +6,7 @@
 #include <string.h>
 
 /* Limits that make rules without a fixpoint end within seconds. WORK limits the sum of the World's
-   nodes over all applications, since each application takes time and memory in proportion to
-   them. */
+   nodes over all rounds, since each round takes time and memory in proportion to them. */
 enum { PASSES = 64, GROWING_PASSES = 4, WORK = 100000000 };
 
 static const uint8_t *scope_roles(const RuleScope *c, Value v) {

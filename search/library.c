@@ -1,6 +1,5 @@
-/* library.c -- reads and checks the rules of a run. A rule of the library without a valid verdict
-   ends the run; of the user's own file, such a rule is skipped. Nothing unproved is ever
-   applied. */
+/* library.c -- reads and checks the rules of a run. A rule without a valid verdict ends the run,
+   except in the user's own file, where it is skipped. Nothing unproved is ever applied. */
 #include "search/library.h"
 #include "rules/installed.h"
 #include "search/rule_kinds.h"

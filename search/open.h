@@ -15,6 +15,6 @@ bool run_open_library(Run *);
    broadcast by other rules, and the meaning of later ones is not known, so models of other versions
    are copied unchanged. */
 enum { OPSET_OLDEST = 7, OPSET_NEWEST = 28 };
-/* The model's version is one of these, or it imports no ONNX operators. */
+/* Returns whether the model's version is one of these, or it imports no ONNX operators. */
 bool opset_known(const Model *);
 #endif

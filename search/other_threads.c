@@ -92,7 +92,7 @@ static bool keep_places(CommandSearch *s, CommandSearch *at, const ModelCandidat
         PartPrice *p;
         if (!time_part(&there, from->place[k], &p)) return false;
         const double lost = p && p->seconds[0] > 0 ? p->seconds[1] - p->seconds[0] : 0;
-        /* < 0: never timed. */
+        /* A place that was never timed has a gain < 0, which counts as 0. */
         const double gain = fmax(price_gain(&s->prices, from->place[k]), 0);
         if (gain / s->baseline >= lost / at->baseline) kept[(*n)++] = from->place[k];
     }

@@ -55,9 +55,8 @@ RuleScope origins_scope(const Origins *, Arena *, const uint8_t *const at[]);
 void roles_mark(const Library *, const uint8_t role[], bool on[]);
 
 /* Finds the places of three kinds of sets, in the arena: all rules except those that split nodes,
-   all except those that merge nodes, and each rule alone, of the latter as many as TIME_FINDING
-   allows. `device` is the target's name in the cost file. Returns false with the run's error set on
-   failure. */
+   all except those that merge nodes, and each rule alone, as far as TIME_FINDING allows. `device`
+   is the target's name in the cost file. Returns false with the run's error set on failure. */
 bool places_find(Run *, const Origins *, Arena *, const char *device, Places *);
 /* Stores, for frozen runs, where time ended places_find. Returns false with the run's error set on
    failure. */
@@ -66,11 +65,11 @@ bool places_keep(const Places *);
    receives the number of that set; -1: no rule applies. Once the time of the search is over, no
    further rules are applied. Returns false with the run's error set on failure. */
 bool places_add(Run *, const Origins *, Arena *, Places *, const RoleSet *, int *at);
-/* Returns, in the arena, what a set enables: by rule that is not in the set, the operations
-   (sig_flops) of the nodes that the rule could rewrite next, of which the set made at least one; <
-   0: the rule matches nowhere. NULL: the run's error is set. */
+/* Returns, in the arena, what a set enables. For each rule that is not in the set, the array has
+   the operations (sig_flops) of the nodes that the rule could rewrite next, of which the set made
+   at least one; it is negative where the rule matches nowhere. NULL: the run's error is set. */
 double *places_enabled(Run *, Arena *, Places *, const RoleSet *);
-/* Returns the set extended by followers: by this rule, or by all rules that may follow (rule <
-   0). */
+/* Returns the set extended by followers: by this rule or, if `rule` is negative, by all rules that
+   may follow. */
 RoleSet set_with_followers(const Library *, Arena *, const RoleSet *, int rule);
 #endif

@@ -149,8 +149,8 @@ static bool ask_whole(Pricing *x, const double gain[]) {
     return true;
 }
 
-/* Decides whether the search goes on: the places must promise enough, and the whole model must keep
-   it. */
+/* Decides whether the search goes on, and sets x->ended if not: the places must promise enough, and
+   the whole model must keep it. */
 static bool judge_promise(Pricing *x, Arena *a) {
     const double *gain = expected_by_place(x, a), sum = all_promise(x, a, gain),
                  now = run_seconds(x->r);

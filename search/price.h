@@ -79,7 +79,7 @@ PartPrice *price_at(const Pricing *, int place);
 /* If after_least alone rules out a gain, the rewritten part is taken to need that long and is not
    timed. */
 void price_bound(PartPrice *);
-/* Its time, measured or expected, shows a gain beyond noise. */
+/* Returns whether the part's time, measured or expected, shows a gain beyond noise. */
 bool price_sure(const PartPrice *);
 /* Returns the seconds that the place gains, at most what its nodes take in the whole model; < 0:
    not known. */

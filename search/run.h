@@ -44,12 +44,12 @@ typedef struct KindCost {
 } KindCost;
 /* What --discover found. */
 typedef struct RunDiscovered {
-    int questions, asked, answered;
-    int candidates, proved;
-    int fresh;        /* proved ones that the file did not have yet */
-    double seconds;   /* 0: nothing was asked */
-    const char *path; /* the file of the user's own rules */
-    const char *note; /* what went wrong; NULL: nothing */
+    int questions, asked, answered; /* about the model: in all; asked; answered */
+    int candidates, proved;         /* rules that answer them; proved ones */
+    int fresh;                      /* proved ones that the file did not have yet */
+    double seconds;                 /* 0: nothing was asked */
+    const char *path;               /* the file of the user's own rules */
+    const char *note;               /* what went wrong; NULL: nothing */
 } RunDiscovered;
 /* A body of control flow that gained as a model of its own, or whose states turned out to be
    constants: its name, and the table and report of its run. */
@@ -91,7 +91,7 @@ typedef struct RunStats {
     bool check_unstable;                   /* Difference.unstable */
     bool check_zero;                       /* all outputs of the original were 0 */
     const char *opinion; /* what the runtime of --check-with says; NULL: it was not asked */
-    /* What was left out of the comparison, or why there was none; else "". */
+    /* What was compared if it was not simply the whole model, or why nothing was; else "". */
     const char *check_note;
     RunDiscovered discovered;
     int nmoved, nbody;
@@ -134,7 +134,7 @@ typedef struct RunInputs {
     World *w;
     Arena *arena;
     const RunSource *source;
-    FeedOptions given; /* --input */
+    FeedOptions given; /* what --input gives */
     Feed feed;
     const char *refused;   /* why the model did not run on the first data drawn, if feed.attempt */
     IsomerOptions options; /* the run's options, with the sizes of given inputs as input shapes */
@@ -184,7 +184,7 @@ double run_command_seconds(const IsomerOptions *);
    must end. */
 bool run_cancelled(Run *);
 void run_say(const Run *, const char *format, ...)
-    __attribute__((format(printf, 2, 3))); /* progress */
+    __attribute__((format(printf, 2, 3))); /* reports progress */
 /* Returns a copy on the heap for IsomerResult, which isomer_result_free frees. Raises E_MEMORY. */
 char *run_copy_text(Escape *, const Text *);
 /* Returns whether costs are measured times (--cost measured), not estimates or counts. */

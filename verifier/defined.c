@@ -52,7 +52,7 @@ static void push_want(Wants *s, Want want, Nf a, Nf b) {
     if (s->n == WANTS_MAX) prover_fail(s->p, "too many factors in a division");
     s->out[s->n++] = nf_atom(s->p, atom_nested(s->p, AT_PAIR, want, a, b));
 }
-/* Wants that a is not 0: the same of its factors and of what is left of it without them. */
+/* Adds wants that together make a != 0: for its factors and for what is left of it without them. */
 static void nonzero(Wants *s, Nf a);
 static void factors_nonzero(Wants *s, const NfTerm *t) {
     Prover *p = s->p;
@@ -82,7 +82,7 @@ static void nonzero(Wants *s, Nf a) {
     }
     if (!a || !want_entailed(p, s->ctx, WANT_NONZERO, a)) push_want(s, WANT_NONZERO, a, 0);
 }
-/* Wants that a is not negative, after dividing it by positive factors. */
+/* Adds the want that a is not negative, after dividing it by positive factors. */
 static void nonnegative(Wants *s, Nf a) {
     Prover *p = s->p;
     if (want_entailed(p, s->ctx, WANT_NONNEGATIVE, a)) return;
@@ -101,9 +101,9 @@ static void add_want(Wants *s, Want want, Nf a, Nf b) {
         if (!want_entailed(p, s->ctx, WANT_NONNEGATIVE, nf_negated(p, a))) push_want(s, want, a, 0);
     } else if (want == WANT_PLACE || !positive_on(p, s->ctx, a)) push_want(s, want, a, b);
 }
-/* For a divisor that is a product: wants that none of its factors underflows. 1/exp(t) is exp(-t),
-   and 1/sigmoid(t) is 1 + exp(-t); both divide by something that may underflow. In forms exp(-t) is
-   a power of exp(t). */
+/* For a divisor that is a product: adds wants that none of its factors underflows. 1/exp(t) is
+   exp(-t), and 1/sigmoid(t) is 1 + exp(-t); both divide by something that may underflow. In forms
+   exp(-t) is a power of exp(t). */
 static void factors_below(Wants *s, const NfTerm *t) {
     Prover *p = s->p;
     for (int k = 0; k < t->nfactor; k++) {
@@ -140,7 +140,7 @@ static bool takes_function(Prover *p, const NfTerm *t) {
     }
     return false;
 }
-/* Wants that a divisor, or the argument of log, does not underflow to 0. A sum of exponentials
+/* Adds wants that a divisor, or the argument of log, does not underflow to 0. A sum of exponentials
    underflows where the greatest of them does, whatever other terms it has that may be 0. Where
    functions keep a sum from being 0 in another way, as in x + sqrt(x^2 + 1), rounding may make it
    0; then its reciprocal must not overflow. */

@@ -54,7 +54,8 @@ static bool floor_in_row(Prover *p, Dom ctx, SymbolDef d, Poly b, Poly *value, D
     *value = poly_floor(p->w, high, rows);
     return true;
 }
-/* Tries these two with b a factor of the axis length or divisor, if that is a single monomial. */
+/* Tries place_in_row or floor_in_row with each factor b of the axis length or divisor, if that is a
+   single monomial. */
 static bool by_rows(Prover *p, Dom ctx, SymbolDef d, Poly *value, Dom *given) {
     bool (*const in_row)(Prover *, Dom, SymbolDef, Poly, Poly *, Dom *) =
         d.kind == SYM_PLACE ? place_in_row : floor_in_row;

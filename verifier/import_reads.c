@@ -6,6 +6,7 @@
 #include "verifier/simplify.h"
 #include <string.h>
 
+/* The most parts in a list. */
 enum { READS_MAX = 2000 };
 typedef struct Reach { /* the bound variables and the condition under which something is read */
     int n;

@@ -10,7 +10,7 @@ typedef struct Groups {
     int *of; /* by variable: the number of its group, which is the number of one of its variables */
 } Groups;
 
-/* Makes one group of the groups of all variables in the set. */
+/* Merges the groups of all variables in the set. */
 static void unite(Groups *g, const bool *in) {
     int first = -1;
     for (int k = 0; k < g->t->nvar; k++) {

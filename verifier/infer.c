@@ -62,7 +62,7 @@ static int64_t model_value(const Infer *x, int k, int model) {
     return x->model[model].value[x->name[k]];
 }
 
-/* Chooses the symbols to use: one of those that agree in all models. */
+/* Chooses the symbols to use: of symbols that agree in all models only one. */
 static void choose_names(Infer *x) {
     for (int s = 0; s < x->i->nsymbol && x->nname < NAMES_MAX; s++) {
         bool known = false;

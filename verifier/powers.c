@@ -42,7 +42,7 @@ static NfTerm coefficient_power(Prover *p, NfTerm t, Ratio c, Ratio a) {
     else t = base_factor(p, t, nf_number(p, c), a);
     return t;
 }
-/* The factor is surely not negative. */
+/* Returns whether the factor is surely not negative. */
 static bool sign_known(Prover *p, const Factor *f) {
     return atom_nonnegative(p, f->atom) || f->power.q != 1 || f->power.p % 2 == 0;
 }

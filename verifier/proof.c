@@ -26,9 +26,9 @@ typedef struct Attempt { /* lives in an arena, since prover_fail loses local var
     bool any_numbers;     /* the proof holds for any values of the numbers that their types round */
     bool exact;           /* both sides do the same operations */
     bool refines;         /* the right side is defined wherever the left side is */
-    bool refines_exactly; /* the same with maxima that may be over empty sets */
-    bool defines;         /* .. and perhaps elsewhere */
-    bool overflows;       /* it may overflow in exp where the left side does not */
+    bool refines_exactly; /* the same in terms of operations, also for maxima over empty sets */
+    bool defines;         /* the right side may be defined where the left side is not */
+    bool overflows;       /* the right side may overflow in exp where the left side does not */
     const char *lacks;    /* why `refines` was not shown */
     Lack lack;
     SizeFacts facts;
@@ -55,7 +55,8 @@ static void require_condition(Attempt *a, Lit l, const char *side) {
     if (!d || prover_entails(&a->prover, DOM_TRUE, d)) return;
     add_missing(a, l, side);
 }
-/* The needs of the right side and equal sizes of the outputs. */
+/* Shows that the needs of the right side hold and that outputs have equal sizes. What does not
+   follow is listed as missing. */
 static bool sizes_follow(Attempt *a) {
     Prover *p = &a->prover;
     const Instance *i = a->instance;
@@ -307,8 +308,8 @@ static uint64_t divided_by(Prover *p, const Parts *wants) {
     }
     return set;
 }
-/* Finds the inputs by whose only number each element of the left side divides. Nothing need be
-   shown of where such a number is 0. */
+/* Finds the inputs of a single number by which each element of the left side divides. Nothing need
+   be shown for the case that such a number is 0. */
 static bool find_divisors(Attempt *a) {
     Prover *p = &a->prover;
     uint64_t set = ~(uint64_t)0;
@@ -321,8 +322,8 @@ static bool find_divisors(Attempt *a) {
     return set != 0;
 }
 
-/* Makes what the instance assumes of sizes the base facts. False if no sizes satisfy it; the proof
-   says so. */
+/* Makes the instance's assumptions on sizes the base facts of the solver. Returns false, with a
+   reason in the proof, if no sizes satisfy them. */
 static bool assume_sizes(Attempt *a) {
     Prover *p = &a->prover;
     trace_stage(p->trace, "sizes");

@@ -159,7 +159,7 @@ static void relate_exponents(Reals *r, const NfTerm *t, const Z3_ast *value) {
     Z3_ast power[POWER_MAX];
     unsigned n = 0;
     Nf sum = 0;
-    bool known = false; /* the sum is the argument of an exp that was stated */
+    bool known = false; /* the last factor is exp itself, whose value was stated before */
     for (int k = 0; k < t->nfactor && n < POWER_MAX; k++) {
         const AtomInfo *a = atom_info(r->p, t->factor[k].atom);
         if (a->kind != AT_FN || a->word != FN_EXP) continue;
@@ -191,8 +191,8 @@ static bool inhabited_nf(Prover *p, Nf nf) {
     }
     return all;
 }
-/* A product of sums that share no variable is the product of their values. The factors outside the
-   sums are used only if they exist where the sums are empty, too. */
+/* A product of sums that share no variable is the product of their values. Factors outside the sums
+   are used only if they are defined even where the sums are empty. */
 static Z3_ast product_of_sums(Reals *r, const BodyInfo *b) {
     Prover *p = r->p;
     NfTerm *part = ARENA_NEW(p->arena, NfTerm, b->term.nvar + 1);

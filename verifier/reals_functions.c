@@ -30,7 +30,7 @@ static void say_sigmoids(Reals *r, const Point *a, const Point *b) {
     say_increasing(r, r->yes, true, a->at, a->value, real_minus(r, r->zero, b->at),
                    real_minus(r, r->one, b->value));
 }
-/* The function increases strictly and never reaches its bounds. */
+/* Returns whether the function increases strictly and never reaches its bounds. */
 static bool increases(Function f) { return f == FN_EXP || f == FN_SIGMOID || f == FN_ERF; }
 /* States how two values of the same function relate. */
 static void say_pair(Reals *r, const Point *a, const Point *b) {

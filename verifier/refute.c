@@ -19,6 +19,7 @@
 
 /* TRIES: how often sizes are drawn. COUNT_MAX: the default for RefuteOptions.elements. */
 enum { TRIES = 6000, COUNT_MAX = 4096 };
+/* Kinds of data. DATA_SPREAD has numbers close together and far apart. */
 enum Data { DATA_NONZERO, DATA_INTEGERS, DATA_POSITIVE, DATA_NEGATIVE, DATA_SPREAD };
 static const double margin = 1e-6;
 

@@ -1,8 +1,8 @@
 /* rule_numbers.c -- finds the numbers of a rule and the types that hold them in a model. An
-   attribute is held as a float; a number that fills a tensor is held in the tensor's element type;
-   constants in an operator's definition are computed with in the operator's element type. A
-   rational that its type does not represent is rounded there once, and in the same way wherever the
-   same number is written. */
+   attribute is held as a float32, a number that fills a tensor in the tensor's element type; the
+   constants in an operator's definition are rounded to its element type. A rational that its type
+   does not represent is rounded there once, and in the same way wherever the same number is
+   written. */
 #include "verifier/rule_numbers.h"
 #include "ops/core/element.h"
 

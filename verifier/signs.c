@@ -3,7 +3,7 @@
 #include "verifier/signs.h"
 #include <string.h>
 
-/* The part has no variables and no conditions. */
+/* Returns whether the part has no variables and no conditions. */
 static bool is_bare(const Part *x) { return !x->nvar && !x->dom; }
 
 /* ---- atoms */

@@ -134,8 +134,8 @@ static void note_sizes(SizeFacts *s) {
         s->low[s->nsize++] = low;
     }
 }
-/* From a product that is not negative, of sizes that are at least 1 and one other symbol, it
-   follows that this symbol is not negative. */
+/* Adds facts: if a product of sizes that are at least 1 and one other symbol is not negative, then
+   that symbol is not negative. */
 static void derive_signs(SizeFacts *s) {
     int n = s->nfact;
     for (int k = 0; k < n; k++) {

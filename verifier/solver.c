@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limits for one question, in Z3's resource units; the last one is for solver_empty. */
+/* Limits for one question, in Z3's resource units. LIMIT_FEASIBLE is for the nonlinear questions of
+   solver_empty. */
 enum { LIMIT_LINEAR = 2000000, LIMIT_NATIVE = 300000, LIMIT_FEASIBLE = 60000 };
 /* After so many undecided questions, nonlinear arithmetic is not asked any more. */
 enum { NATIVE_FAILURES = 8 };

@@ -106,7 +106,8 @@ static bool align(const Alignment *a, int k, int j) {
     a->out->v[k] = a->iwide ? spectator_of(a->s, a->iwide[k], a->wide->dim.v[k]) : ONE;
     return a->out->v[k] < 0 && align(a, k + 1, j);
 }
-static bool axes_match(const Alignment *a, const Axes *x) { /* are these the kinds? */
+/* Returns whether these are the kinds of wide's axes. */
+static bool axes_match(const Alignment *a, const Axes *x) {
     int j = 0;
     if (x->n != a->wide->dim.n) return false;
     for (int k = 0; k < x->n; k++) {

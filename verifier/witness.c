@@ -7,6 +7,8 @@
 #include "ops/base/random.h"
 #include <string.h>
 
+/* POINTS assignments of sizes are drawn, in at most DRAWS tries. A search takes at most STEPS steps
+   in all; the other limits are on what occurs in a question. */
 enum {
     POINTS = 8,
     DRAWS = 1200,

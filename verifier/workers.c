@@ -63,7 +63,7 @@ static bool read_all(int fd, void *data, size_t n) {
 
 /* ---- the worker */
 
-/* Text k of a result, as it is sent. */
+/* The place of text k of a result, in the order in which texts are sent. */
 static const char **texts_of(VerifyResult *r, int k) {
     const char **v[TEXTS] = {&r->condition,   &r->all,        &r->sides,
                              &r->category,    &r->why,        &r->counterexample,

@@ -8,7 +8,7 @@ typedef struct LitList {
     int n;
     Lit *v;
 } LitList;
-/* The needs of all live nodes, without duplicates and without those that hold for all sizes. The
+/* The needs of all live nodes, without duplicates and without literals that hold trivially. The
    list lives in the arena. */
 LitList graph_needs(World *, Arena *, const Graph *);
 /* Facts that assume the needs of the graph, which every valid model meets. */

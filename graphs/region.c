@@ -3,8 +3,8 @@
    The level of a node is the greatest number of barriers on a path to it. Connected nodes of one
    level form a group, so that no path leaves a group and comes back through a barrier. A group
    above the limit is cut into pieces, in the order of its nodes' numbers: each cut lies between
-   half the limit and the limit, where the fewest values cross. Equal regions are found by printing
-   each one over placeholders and comparing the hashes of the texts. */
+   half the limit and the limit, where the fewest values cross. Equal regions get equal hashes,
+   because a region is hashed by its text over placeholders. */
 #include "graphs/region.h"
 #include "graphs/constants.h"
 #include "graphs/graph_text.h"

@@ -75,7 +75,7 @@ static Counted *list_counted(const ModelRun *r, int *n) {
 }
 
 /* Keeps the values that a step reads for the next reading of the model; all steps before it have
-   run. Returns false if none of its values can be kept. */
+   run. Returns false if there are none that can be kept, or if the device fails. */
 static bool keep_inputs(ModelRun *r, const Counted *c) {
     const Node n = node_get(r->w, c->node);
     const Step *s = &r->plan->step[c->step].step;

@@ -8,12 +8,13 @@
 #include "ops/backend/backend.h"
 
 typedef struct ChooseOptions {
-    bool measured;  /* times come from the cost file or are measured; else they come from a simple
-                       model of arithmetic and memory */
-    bool frozen;    /* nothing is measured; times come from the cost file only */
-    uint64_t seed;  /* of the random inputs of steps that are timed */
-    double weights; /* bytes of the model's weights: if they do not stay in the cache, the time to
-                       read them from memory is added to a step's; 0: those of the first plan */
+    bool measured; /* times come from the cost file or are measured; else they come from a simple
+                      model of arithmetic and memory */
+    bool frozen;   /* nothing is measured; times come from the cost file only */
+    uint64_t seed; /* of the random inputs of steps that are timed */
+    /* Bytes of the model's weights; 0: those of the first plan. If they do not stay in the cache,
+       the seconds of a step include reading its weights from memory. */
+    double weights;
 } ChooseOptions;
 typedef struct Chooser Chooser;
 /* Makes a chooser in the arena; chooser_free frees what lies outside. Times are stored in the cost
@@ -25,7 +26,7 @@ void chooser_free(Chooser *); /* NULL is allowed */
    change. An algorithm is preferred to one with a lower number only if it is more than 3 %
    faster. */
 double choose_step(Chooser *, Arena *scratch, PlanStep *, const bool known[]);
-/* Chooses for every step of a plan to be run, whose constants are known and whose inputs are not;
+/* Chooses for every step of a plan that is to be run, where constants are known and inputs are not;
    returns the sum of the steps' seconds. */
 double choose_plan(Chooser *, Arena *scratch, Plan *);
 /* From now on, all times are measured again, even those in the file. */

@@ -21,7 +21,7 @@ bool plan_lower(PlanBuild *, const Graph *);
 /* ---- Passes over the steps, in the order in which they run. */
 
 /* plan_int8.c: turns products of dequantized numbers into products of 8-bit integers where the
-   device has an algorithm for these. */
+   device has an algorithm for these; also keeps bytes through maxima and moves. */
 void plan_int8(PlanBuild *);
 /* plan_repeat.c: makes element-wise steps compute only one element along each axis on which all
    their operands repeat. */

@@ -30,7 +30,7 @@ void step_kernel_free(StepKernel *); /* does nothing if it was not made */
    *ns the nanoseconds that it took and those of what was started on the device before it: only
    waiting for the device tells the latter, and that is done here. */
 bool step_kernel_run(const StepKernel *, void *const slot[], void *workspace, double *ns);
-/* Whether a run does not read this view of the device's memory, because its contents were
-   packed. */
+/* Whether a run does not read this view of the device's memory, because the kernel keeps its
+   contents. */
 bool step_kernel_packed(const StepKernel *, int view);
 #endif

@@ -66,8 +66,8 @@ static void add_run_move(Sampled *s, const Graph *g, int draw, void *const undis
 }
 
 void moves_by_run(Sampled *s, const Graph *g, int draw, void *const undisturbed[]) {
-    const WorldMark world =
-        world_mark(s->w); /* of the factors and constants that the disturbed graph adds */
+    /* The disturbed graph adds factors and constants to the World. */
+    const WorldMark world = world_mark(s->w);
     const ArenaMark mark = arena_mark(s->arena);
     add_run_move(s, g, draw, undisturbed);
     arena_reset(s->arena, mark);

@@ -374,9 +374,8 @@ bool domain_drawn(Domain d, DType t, Domain *drawn) {
     const bool bounded = isfinite(d.low) && isfinite(d.high);
     if (dtype_class(t) == 'F') return *drawn = d, bounded;
     const Range all = usual(t);
-    *drawn =
-        /* Adding 0.0 turns -0 into 0. */
-        (Domain){ceil(d.low - 1e-9) + 0.0, floor(d.high + 1e-9) + 0.0};
+    /* Adding 0.0 turns -0 into 0. */
+    *drawn = (Domain){ceil(d.low - 1e-9) + 0.0, floor(d.high + 1e-9) + 0.0};
     if (bounded && drawn->high - drawn->low <= WIDEST && drawn->low <= drawn->high) return true;
     if (drawn->low > all.low) drawn->high = drawn->low + 1;
     else if (drawn->high < all.high) drawn->low = drawn->high - 1;

@@ -2,9 +2,9 @@
 
    A node is the record (signature, serial, inputs) in TABLE_NODE; its number is that of its first
    value. Every further output takes one more record (0, node, port) directly after it. Thus values
-   are numbers of the same table, resetting a mark truncates both, and columns over TABLE_NODE are
-   columns over values. The serial is 0 except for random operators, whose nodes are never merged.
-   Omitted optional inputs are padded with 0, so that equal nodes have equal records. */
+   are numbers of the same table, resetting to a mark truncates both, and columns over TABLE_NODE
+   are columns over values. The serial is 0 except for random operators, whose nodes are never
+   merged. Omitted optional inputs are padded with 0, so that equal nodes have equal records. */
 #include "graphs/tables.h"
 #include <stdlib.h>
 #include <string.h>
@@ -250,8 +250,7 @@ static void sort_reached(Reach *r) {
         ids_sort(r->n, r->v);
         return;
     }
-    column_at(r->w, &graph_tables(r->w)->seen,
-              most); /* makes the column long enough for all numbers */
+    column_at(r->w, &graph_tables(r->w)->seen, most); /* grows the column */
     const uint32_t *seen = column_at(r->w, &graph_tables(r->w)->seen, 0);
     for (NodeId id = least, n = 0; id <= most; id++)
         if (seen[id] == r->stamp) r->v[n++] = id;

@@ -43,8 +43,7 @@ const Type *value_type(const World *, Value);
 TypeId value_type_id(const World *, Value);
 /* The graph input with this name and type; equal names and types give the same value. */
 Value graph_input(World *, const char *name, const Type *);
-const char *input_name(const World *,
-                       Value); /* the name of a graph input; NULL if the value is not one */
+const char *input_name(const World *, Value); /* its name; NULL: not a graph input */
 
 /* The contents of constants; equal contents are stored once. The bytes are not copied and must
    outlive the World (they lie in a mapped file or in an arena). Blob 0 means none. */

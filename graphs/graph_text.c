@@ -43,10 +43,8 @@ typedef struct Frame {
 /* A depth-first walk with an explicit stack, because models are deep. */
 static void post_order(World *w, Arena *a, const Graph *g, NodeList live, NodeList *out) {
     Frame *stack = ARENA_NEW(a, Frame, live.n + 1);
-    uint32_t live_stamp = graph_tables(w)->stamp,
-             stamp =
-                 ++graph_tables(w)
-                       ->stamp; /* graph_live has just marked the graph's nodes with live_stamp */
+    /* graph_live has just marked the graph's nodes with live_stamp. */
+    uint32_t live_stamp = graph_tables(w)->stamp, stamp = ++graph_tables(w)->stamp;
     out->v = ARENA_NEW(a, NodeId, live.n);
     out->n = 0;
     for (int k = 0; k < g->nout; k++) {

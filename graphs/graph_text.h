@@ -33,8 +33,7 @@ bool graph_parse(World *, Arena *, Scan *, const char **name, Graph *, Names *, 
 /* Prints a graph in canonical form: nodes in post-order from the outputs, values other than inputs
    named %1 %2 .. The text does not depend on what else the World holds. */
 void graph_print(World *, const char *name, const Graph *, Text *);
-void graph_dot(World *, const char *name, const Graph *,
-               Text *); /* prints the graph for Graphviz */
+void graph_dot(World *, const char *name, const Graph *, Text *); /* for Graphviz */
 
 /* Node lines in parsed form, before their inputs have types: they are parsed once and built into
    nodes as often as needed. A block is the lines up to and including `out %a %b`. */

@@ -140,8 +140,8 @@ static void disturb(Oracle *o, Value v, double roundoff) {
     Buffer *b = buffer_of(o, v);
     Random r = {random_at(o->noise->seed, v), 0};
     const int64_t n = view_count(&b->view);
-    double *moved = arena_alloc_raw(
-        o->arena, element_bytes(DT_DOUBLE, n)); /* a copy, because b->data may be read-only */
+    /* b->data may be read-only. */
+    double *moved = arena_alloc_raw(o->arena, element_bytes(DT_DOUBLE, n));
     for (int64_t k = 0; k < n; k++) {
         const double by = (0.5 + 0.5 * random_unit(&r)) * roundoff;
         moved[k] = ((const double *)b->data)[k] * (1 + (random_next(&r) & 1 ? by : -by));

@@ -96,8 +96,8 @@ bool run_recount(ModelRun *r, bool *changed) {
     *changed = false;
     if (!r->staged) return true;
     const Graph *before = r->graph;
-    Error none = {.kind =
-                      E_NONE}; /* ignored: a step that fails will fail again in the run itself */
+    /* Ignored, because a step that fails will fail again in the run itself. */
+    Error none = {.kind = E_NONE};
     bool any = false;
     int n, reached = 0;
     const Counted *list = list_counted(r, &n);

@@ -16,8 +16,8 @@
 #include <string.h>
 
 typedef struct Task {
-    NodeId node,
-        origin; /* origin: the node of the graph that it is, or of whose expansion it is a part */
+    /* origin: the node of the graph that it is, or of whose expansion it is a part. */
+    NodeId node, origin;
 } Task;
 typedef struct Home { /* the place where a value is written */
     Value owner; /* the value of which it is a part; 0: none, the value has a slot of its own */

@@ -293,8 +293,7 @@ void plan_split_constants(PlanBuild *b) {
     for (int k = 0; k < steps; k++) {
         Step parts[PARTS];
         PlanStep whole = before[k];
-        const bool empty =
-            view_count(&whole.step.view[0]) == 0; /* then its constants may be empty, too */
+        const bool empty = view_count(&whole.step.view[0]) == 0; /* its constants may be, too */
         const int n = !whole.once && !empty && of_single_floats(&whole.step)
                           ? split_step(b, constant, &whole.step, parts)
                           : 0;

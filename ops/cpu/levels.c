@@ -4,9 +4,9 @@
 
    Reading these weights takes longer than computing with them, so they are packed again as levels
    of 4 or 8 bits. In each block of terms of a column, weight = scale * (level - middle) + offset.
-   The scale is found from the weights themselves: the greatest distance from the base is a whole
-   multiple of the scale, and so are all others. Apart from the rounding of a float nothing is lost:
-   weights that do not fit stay floats.
+   The scale is found from the weights themselves: the greatest distance of a weight from the
+   base (0 or the least weight) is a whole multiple of the scale, and so are all others. Apart from
+   the rounding of a float nothing is lost: weights that do not fit stay floats.
 
    The levels are converted to floats in registers (Simd.levels). There is a second way if the
    processor adds products of bytes and a row has no values far above the others: the row is then
@@ -23,7 +23,8 @@
    The limit is higher for several rows, for which more is computed per byte read. */
 enum { FEW_OF_ROW = 1 << 16, FEW_OF_ROWS = 1 << 20 };
 /* MOST_TERMS: with so many terms, sums of products of bytes fit in 32 bits. WHOLE_OF_ROW: the
-   greatest number of a row of bytes; it leaves room for rounding below the limit of three bytes. */
+   whole number to which the greatest element of a row of bytes is scaled; it leaves room for
+   rounding below the limit of three bytes. */
 enum { MOST_TERMS = 1 << 16 };
 #define WHOLE_OF_ROW 8355000.0f
 #define CLOSE 0x1p-22 /* a relative error: one rounding of the weight and one of the scale */

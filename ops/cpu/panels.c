@@ -25,12 +25,11 @@ enum { GROUP = 1 << 16, PASS_ROWS = 24, RUNS = 1 << 12 };
 enum { PART = 2048, WHOLE = 2 * PART };
 enum { Y, X, ADD, VIEWS };
 /* A padded copy of the image: view is [batch, size.., channels], and inner the part of it that
-   holds the input, which begins at `begin`. */
+   holds the input, of sizes `in`, from place `begin` on. */
 typedef struct Padded {
     View view, inner;
-    int64_t begin[STEP_SPATIAL], in[STEP_SPATIAL],
-        size[STEP_SPATIAL]; /* in, size: of inner, view */
-    Copy *fill;             /* copies the input; NULL: the image is used in place */
+    int64_t begin[STEP_SPATIAL], in[STEP_SPATIAL], size[STEP_SPATIAL];
+    Copy *fill; /* copies the input; NULL: the image is used in place */
 } Padded;
 typedef struct Panels {
     Padded padded;

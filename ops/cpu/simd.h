@@ -132,15 +132,16 @@ typedef struct TapChannels {
     const int64_t *offset;
     Squash squash;
 } TapChannels;
+/* The points of Winograd's convolution (winograd.c) are 0, 3/4, -3/4, 3/2, -3/2 and infinity. With
+   them all coefficients are exact floats, and sums over hundreds of channels have less than half
+   the error that they have with 1 and 2. */
+#define WINOGRAD_A 0.75
+#define WINOGRAD_B 1.5
+enum { WINOGRAD_TILE = 4, WINOGRAD_WINDOW = 6, WINOGRAD_POINTS = 36 };
 /* A tile of Winograd's convolution (winograd.c) that is transformed from values at points, x[point
    * xs + c] for c < channels, into places of the output: y[i * ys[0] + j * ys[1] + c] = squash(.. +
    shift[c] + add[i * adds[0] + j * adds[1] + c]) for i < size[0], j < size[1]. There must be at
    least a vector of channels. */
-/* The points are 0, 3/4, -3/4, 3/2, -3/2 and infinity. With them all coefficients are exact floats,
-   and sums over hundreds of channels have less than half the error that they have with 1 and 2. */
-#define WINOGRAD_A 0.75
-#define WINOGRAD_B 1.5
-enum { WINOGRAD_TILE = 4, WINOGRAD_WINDOW = 6, WINOGRAD_POINTS = 36 };
 typedef struct WinogradTile {
     const float *x, *shift, *add; /* add: may be NULL */
     float *y;

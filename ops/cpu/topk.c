@@ -3,7 +3,7 @@
    Elements are converted to integer keys, which are greater the earlier an element comes.
    Candidates for the first k are found by a lower bound: keys are divided into disjoint groups, and
    the k-th greatest maximum of a group is at most the k-th greatest key. It is found by bisection.
-   If there are many more elements than groups, few keys exceed it. Only these are sorted: few of
+   If there are many more elements than groups, few keys reach it. Only these are sorted: few of
    them by counting how many come before each, many by their digits. Lines are distributed over the
    threads. */
 #include "ops/backend/isomer_op_steps.h"

@@ -35,7 +35,7 @@ enum { CONFIRM_BATCHES = 6 };      /* batches for which time is reserved to conf
 #define SLIGHT_SECONDS 5.0
 enum { SLIGHT_CANDIDATES = 2 };
 /* The whole model is timed in order to see whether it gains what its places promise: with all sets
-   together, and with so many of the strongest sets alone. CLIMB_FROM is the threshold. */
+   together, and with each of this many of the strongest sets alone. CLIMB_FROM is the threshold. */
 enum { ASKED_ALONE = 2 };
 /* A candidate up to ASKED_AGAIN times as slow as the original may only seem slower because of
    noise. Before the search ends it is timed anew, together with a copy of the original. If that
@@ -56,7 +56,7 @@ enum { SAMPLE_SIZE = 5 };     /* parts of each kind in each set that are timed f
    a sample were timed and all of them lose, the rest of their kind is skipped. */
 #define PART_LOSES 1.05
 enum { LOSSES_ENOUGH = 2 };
-/* A set is dropped if so many of its parts, with the heaviest of each kind among them, were timed
+/* A set is dropped if this many of its parts, with the heaviest of each kind among them, were timed
    and none of them gains. */
 enum { FUTILE_PARTS = 6 };
 /* Because of noise, some of the rewritings that only add light operators always seem to gain. If
@@ -91,7 +91,8 @@ enum {
 /* A set that loses more than this share of the model's time at all its places together is not used
    everywhere. */
 #define SET_LOSES 0.05
-#define CLIMB_FROM 0.985 /* if the best ratio is above this, a gain that counts is out of reach */
+/* If the best ratio is above this, a gain of 3 % (RUN_GAIN) is out of reach. */
+#define CLIMB_FROM 0.985
 /* Thresholds on a candidate's time as a multiple of the fastest one's. */
 #define FASTER 0.99   /* below: the candidate counts as faster */
 #define AS_FAST 1.003 /* below: a candidate with fewer applications counts as equally fast */

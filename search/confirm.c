@@ -104,9 +104,9 @@ static bool time_batch(CommandSearch *s, Rivals *r) {
     return true;
 }
 
-/* Returns whether it is clear that the fastest rival gains what counts, or that it does not; or
-   whether its ratio is known so well that either answer is right within noise, and further batches
-   would not settle it. */
+/* Returns whether it is clear that the fastest rival gains enough (RUN_GAIN), or that it does not;
+   or whether its ratio is known so well that either answer is right within noise, and further
+   batches would not settle it. */
 static bool is_clear(const CommandSearch *s, const Rivals *r) {
     const int best = fastest(s, r);
     if (best < 0) return true;
@@ -117,7 +117,7 @@ static bool is_clear(const CommandSearch *s, const Rivals *r) {
 }
 
 /* Keeps the faster half of the rivals in the race, or only one: the others are so close to them
-   that deciding between them is not worth as many batches. */
+   that telling them apart is not worth more batches. */
 static void leave_slower(Rivals *r, bool all_but_one) {
     int n = 0;
     for (int k = 0; k < r->n; k++) n += in_race(&r->v[k]);

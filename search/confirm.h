@@ -6,9 +6,9 @@
 enum { CONFIRM_LEAST = 3 }; /* batches that are timed even if no time is left */
 
 /* Times candidate *best and the candidates that are hardly slower anew, in batches together with
-   the original, until it is clear whether the fastest of them gains what counts (RUN_GAIN), or
-   until `until` (run_seconds). *best receives the fastest, or 0 if all fail; its ratio becomes the
-   mean over the batches, and earlier times no longer count. A frozen run decides by what the cost
-   file holds of an earlier run. Returns false with the run's error set on failure. */
+   the original, until it is clear whether the fastest of them gains enough (RUN_GAIN), or until
+   `until` (run_seconds). *best receives the fastest, or 0 if all fail; its ratio becomes the mean
+   over the batches, and earlier times no longer count. A frozen run decides by what the cost file
+   holds of an earlier run. Returns false with the run's error set on failure. */
 bool confirm(CommandSearch *, double until, int *best);
 #endif

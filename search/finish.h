@@ -7,8 +7,8 @@ typedef struct FinishLimits {
     const char *file; /* named as the place of an error */
     int64_t constant; /* a larger constant, in bytes, is not computed; < 0: all are */
     double all;       /* bytes of all computed constants together: more is E_LIMIT */
-    /* A float32 constant of at least so many bytes is drawn at random instead of computed, which is
-       enough where the graph is only timed; 0: all are computed. */
+    /* A float32 constant of at least this many bytes is drawn at random instead of computed, which
+       is enough where the graph is only timed; 0: all are computed. */
     int64_t drawn;
     /* A larger constant, in bytes, that is computed from dequantized bytes is left to the target
        instead of being computed now; 0: all are computed. */

@@ -67,8 +67,8 @@ typedef struct IsomerOptions {
     int frozen; /* not 0: nothing is timed; times that cost_db lacks are estimated */
     /* 1 to 64: threads of the target, which is the built-in runtime or "onnxruntime". */
     int threads;
-    /* The result is also timed on so many threads of "onnxruntime", and places that lose there more
-       than they gain are left as they were. 0: it is not; < 0: on all cores of the machine, if
+    /* The result is also timed on this many threads of "onnxruntime", and places that lose there
+       more than they gain are left as they were. 0: it is not; < 0: on all cores of the machine, if
        `threads` is 1 and that takes little time. */
     int also_threads;
 
@@ -76,7 +76,7 @@ typedef struct IsomerOptions {
     /* How to search with the costs of the built-in runtime: "backtrack", "egraph" or "both". With
        measure_with only "backtrack" is allowed, and has no effect. */
     const char *search;
-    int64_t steps;     /* the search ends after so many graphs were expanded */
+    int64_t steps;     /* the search ends after this many graphs were expanded */
     double time_limit; /* of the search, in seconds; 0: none, or the limit that effort sets */
     /* "quick", "default" or "thorough": the search with a measuring command takes at most 30, 120
        or 600 seconds, unless time_limit is set. */

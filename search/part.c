@@ -15,7 +15,7 @@
 #define BORDER 4
 #define NEAR 20e-6 /* seconds that a neighbour may take in any case */
 #define CALL 2e-6  /* seconds that starting a node takes, whatever it computes */
-/* The contents of constants of at least so many bytes do not affect times. */
+/* The contents of constants of at least this many bytes do not affect times. */
 #define DRAWN 16384
 /* A share of the growth that the file is allowed. Floats computed from bytes that take more are
    expected to be left as bytes in the whole model, where the target computes them in each run. */

@@ -66,7 +66,8 @@ typedef struct RunStats {
        measured on the target. */
     double predicted_before, predicted_after;
     double measured_before, measured_after;
-    int also_threads; /* the whole models were also timed on so many threads; 0: they were not */
+    /* The whole models were also timed on this many threads; 0: they were not. */
+    int also_threads;
     double also_before, also_after;
     /* What was wrong in the cost file and was measured again; NULL: nothing. */
     const char *cost_fault;

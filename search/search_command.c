@@ -180,8 +180,8 @@ static bool price_sets(CommandSearch *s) {
 
 /* ---- the winner */
 
-/* Whether confirming a candidate with this ratio may still show a gain that counts: the ratio does,
-   or it misses it by no more than noise and the places promise such a gain. */
+/* Whether confirming a candidate with this ratio may still show a sufficient gain: the ratio does,
+   or it misses RUN_GAIN by no more than noise and the places promise enough. */
 static bool may_count(const CommandSearch *s, double ratio) {
     const bool promised = s->promised >= (1 - RUN_GAIN) * s->baseline;
     return ratio <= RUN_GAIN + (promised ? CONFIRM_NOISE : 0);

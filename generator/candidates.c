@@ -33,8 +33,8 @@ void candidates_take(Candidates *c, const Finding *f) {
 /* ---- what follows from smaller rules */
 
 typedef struct Closure {
-    /* The unnamed code to get below; the named code to reach. */
     TermClasses *c;
+    /* The unnamed code to get below; the named code to reach. */
     const Code *limit, *target;
     int n;
     Code seen[SEEN_MAX];

@@ -19,13 +19,14 @@ typedef struct Candidate {
 typedef struct Candidates {
     int n, room;
     Candidate *v;
-    /* Equations found, and of these the ones that follow from smaller rules. */
     Arena *arena;
+    /* Equations found, and of these the ones that follow from smaller rules. */
     uint64_t raw, reduced;
 } Candidates;
 
 Candidates *candidates_new(Arena *);
-/* What a thread finds in its view of the classes, until candidates_take takes it over. */
+/* What a thread finds in its view of the classes. candidates_take then adds it to the
+   candidates. */
 typedef struct Finding {
     int n, room;
     uint64_t raw, reduced;

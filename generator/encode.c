@@ -11,8 +11,8 @@ enum { UNSEEN = 0xff };
 typedef struct Encode {
     const OpForm *form;
     const Term *t;
-    /* Variables keep their numbers; otherwise they are numbered in order of first use. */
     unsigned swaps; /* bit i: the first two arguments of instruction i are exchanged */
+    /* Variables keep their numbers; otherwise they are numbered in order of first use. */
     bool named;
     int norder, nvar;
     uint8_t order[TERM_OPS]; /* the instructions in the order of the code */

@@ -29,5 +29,6 @@ typedef struct Enumerate {
     void *user;
     EnumerateStats stats;
 } Enumerate;
+/* Calls found() for each canonical term of `size` operators, and sets stats. */
 void enumerate_run(Enumerate *);
 #endif

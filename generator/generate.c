@@ -15,8 +15,8 @@ typedef struct GenerateWorker {
     Generator *g;
     Hand *hand;
     Record *record;
-    /* Tasks that these records come from; the next task that this worker does. */
     size_t n, room; /* records that are in no run yet, and the room for them */
+    /* Tasks that these records come from; the next task that this worker does. */
     uint64_t *task, mine;
     size_t ntask, task_room;
     double flushed; /* when records last became a run (process_clock) */

@@ -1,6 +1,6 @@
 /* generate.h -- the whole generator: levels of terms, classes, candidates, and rules as text. The
-   text depends only on the set, the size and the seed, not on the number of workers or shards, nor
-   on interruptions. */
+   text depends only on the set, size, seed and the flags, not on the number of workers or shards,
+   nor on interruptions. */
 #ifndef ISOMER_GENERATE_H
 #define ISOMER_GENERATE_H
 #include "ops/base/text.h"
@@ -30,23 +30,28 @@ typedef struct GenerateOptions {
     /* Where runs are kept, and found again by a repeated run; NULL: nowhere. */
     const char *folder;
     bool exhaustive, all; /* all: also prints rules that others imply */
-    /* called with the progress; NULL: nothing is */
+    /* Called with the progress; may be NULL. */
     void (*progress)(void *user, const GenerateProgress *);
     /* Connects the shards, which then need no folder. Only shard 0 gets the rules. NULL: none. */
     const GenerateLink *link;
     void *user;
 } GenerateOptions;
+/* Numbers of one level. raw: equations found; kept: candidates made of them. */
 typedef struct GenerateLevel {
     uint64_t terms, prefixes, classes, raw, kept;
-    double enumerate, merge;
+    double enumerate, merge; /* seconds */
 } GenerateLevel;
+/* Numbers of a run. raw: equations; reduced: those that follow from smaller rules; coincidences:
+   terms that only the second stage told apart; pairs: candidates with two results; derived:
+   candidates that other rules imply; untrue, untried: candidates that are false at random sizes, or
+   fit no sizes; doubles: rules with equal texts; mode: rules by LiftMode. */
 typedef struct GenerateReport {
     GenerateLevel level[GENERATE_LEVELS];
     int nlevel;
     uint64_t raw, reduced, coincidences, candidates, pairs, derived, rules, untrue, untried,
         doubles, mode[5];
-    double seconds, lift;
-    size_t peak; /* bytes of memory at the peak */
+    double seconds, lift; /* seconds in total, and for lifting */
+    size_t peak;          /* bytes of memory at the peak */
 } GenerateReport;
 /* Runs the generator and appends the rules to *out. Returns false with the reason in the Error. */
 bool generate(const GenerateOptions *, Arena *, Text *out, GenerateReport *, Error *);

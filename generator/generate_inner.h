@@ -33,6 +33,7 @@ typedef struct Generator {
     Body *body; /* the rules to write */
 } Generator;
 
+/* Reports the progress to the caller of generate(). */
 void generate_tell(Generator *, const char *stage, uint64_t done, uint64_t total);
 /* The following functions use the whole crew and give the same result for any number of threads.
    They return false with the reason in *g->error. */

@@ -47,6 +47,7 @@ bool lift_solve(Lift *, int n, const Poly eq[]);
 enum { SAMPLES = 24, SAMPLES_BLOCK = 8 };
 /* Tries at random sizes and points whether outputs k and k + nout/2 agree. */
 LiftResult lift_try(Lift *, const Graph *, int samples);
+/* Prints the rule whose sides are the two halves of the graph's outputs. */
 void lift_print(Lift *, const Graph *, Text *);
 /* Prints the rule with axis blocks and returns which ones. Returns 0 and prints nothing if the rule
    depends on its rank. */
@@ -60,13 +61,16 @@ typedef struct Renaming { /* new names of sizes; `letters` are taken already */
     Symbol from[LIFT_SYMBOLS];
     Poly to[LIFT_SYMBOLS];
 } Renaming;
-/* text of an attribute; NULL: the usual text */
+/* The text of an attribute, or NULL to print it in the usual way. */
 typedef const char *(*LiftAttrText)(void *user, const AttrDef *, const Attr *);
+/* The polynomial with new names, which are chosen for sizes that have none yet. */
 Poly lift_renamed(Lift *, Renaming *, Poly);
-/* the name of the list's variable; NULL: the list is not free */
+/* The name of the list's variable, or NULL if the list is not free. */
 const char *lift_free_list(const Lift *, const PolyList *);
 /* One side of a rule, given as a graph whose outputs are first those of the left side, then those
    of the right. */
 Graph rule_side(const Graph *, int side);
+/* Prints the nodes and the `out` line of one side. Attributes are printed by the callback (may be
+   NULL). */
 void lift_print_side(Lift *, const Graph *side, Renaming *, LiftAttrText, void *user, Text *);
 #endif

@@ -9,10 +9,10 @@
 typedef void (*MinimizeTold)(void *user, int done, int total);
 typedef struct Minimize {
     Arena *arena;
-    /* Rules that may be used anyway, each in its own direction only; NULL: none. */
     EGraphLimits limits;
+    /* Rules that may be used anyway, each in its own direction only; NULL: none. */
     const RuleSet *known;
-    MinimizeTold told; /* called with the progress; NULL: nothing is */
+    MinimizeTold told; /* called with the progress; may be NULL */
     void *user;
 } Minimize;
 /* Sets kept[k] for the rules of the basis. Small rules are added first; then, from the largest

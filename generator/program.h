@@ -10,8 +10,8 @@
 #include "ops/operator/signature.h"
 
 enum { LANES = 8 };
-typedef struct Lanes { /* one element at LANES points: two residues and the double that decides
-                          order */
+/* One element at LANES points: two residues, and the double that decides order. */
+typedef struct Lanes {
     uint32_t p[LANES], q[LANES];
     double order[LANES];
 } Lanes;

@@ -164,8 +164,8 @@ bool runs_add(Runs *r, Record *v, size_t n, const uint64_t *task, size_t ntask, 
 
 typedef struct Cursor {
     const SortedRun *run;
-    /* v[at] of n is the next record; `next` records of the run were read so far. */
     FILE *file;
+    /* v[at] of n is the next record; `next` records of the run were read so far. */
     size_t at, next, n;
     const Record *v;
     Record *buffer;

@@ -24,9 +24,9 @@ typedef struct Runs {
     uint64_t digest;    /* of what the records depend on: set and seed */
     int level, n, room;
     SortedRun *run;
-    uint64_t ndone, done_room;
-    bool *done;     /* which tasks are covered by runs on disk */
-    uint64_t tasks; /* tasks of the level; known once a worker has counted them */
+    uint64_t ndone, done_room; /* ndone: number of tasks covered by runs on disk */
+    bool *done;                /* which tasks are covered by runs on disk */
+    uint64_t tasks;            /* tasks of the level; known once a worker has counted them */
     uint64_t covered;
 } Runs;
 
@@ -34,6 +34,7 @@ typedef struct Runs {
 bool runs_open(Runs *, Arena *, const char *folder, uint64_t digest, Error *);
 /* Starts a level and finds its runs on disk. */
 bool runs_begin_level(Runs *, int level, Error *);
+/* Whether a run on disk covers the task. */
 bool runs_is_done(const Runs *, uint64_t task);
 /* Sorts the records and takes them over as a run that covers these tasks, in memory or, with
    to_disk, in a file. `v` must come from mem_realloc and belongs to the runs afterwards, even on

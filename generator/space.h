@@ -39,8 +39,8 @@ typedef struct Kind {
 typedef struct Variant {
     const Op *op;
     int line; /* line of the set file; variants of one line share its `most` */
-    /* The attributes with the unknowns replaced by their choices, and as written. */
     int most; /* how often a term may use the operator of this line */
+    /* The attributes with the unknowns replaced by their choices, and as written. */
     Attr attr[ATTRS_MAX], general[ATTRS_MAX];
     bool given[ATTRS_MAX];
     const char *whole[ATTRS_MAX]; /* the name under which rules may generalize the whole attribute;
@@ -88,7 +88,9 @@ typedef struct Space {
 /* Reads a set file into a new Space of the World. Returns NULL with E_ENVIRONMENT if the file
    cannot be read, or with E_INVALID and the place of the mistake. */
 Space *space_read(World *, const char *path, Error *);
+/* The same for a text; path names it in errors. */
 Space *space_parse(World *, const char *path, const char *text, size_t n, Error *);
+/* The sort and type of a number. */
 const ShapeInfo *space_shape(const Space *, ShapeId);
 /* The kind of input that has this sort and type; -1: none. */
 int space_kind_of(const Space *, ShapeId);

@@ -6,12 +6,13 @@
 #define ISOMER_TERM_CLASSES_H
 #include "generator/enumerate.h"
 
+/* The least term of a class. */
 typedef struct Rep {
     uint64_t key;
     Code code;
 } Rep;
-/* A term that equals its representative with variable v renamed to to[v]. TERM_VARS: the term does
-   not depend on v. */
+/* A term that equals its representative with variable v renamed to to[v]. to[v] is TERM_VARS if the
+   representative does not depend on v. */
 typedef struct Member {
     Code code;
     uint32_t rep;
@@ -26,13 +27,13 @@ typedef struct Symmetry {
     uint8_t to[TERM_VARS];
     bool conditional;
 } Symmetry;
-typedef struct Index { /* a hash table with open addressing; slots hold the number of an entry plus
-                          1 */
+/* A hash table with open addressing. Slots hold the number of an entry plus 1; 0 is empty. */
+typedef struct Index {
     uint32_t room, n, *slot;
 } Index;
 typedef struct TermClasses {
-    /* Evaluators of the thread that owns the view; NULL if this is no view. */
     Space *s;
+    /* Evaluators of the thread that owns the view; NULL if this is no view. */
     Values *first, *second;
     uint32_t nrep, rep_room, nmember, member_room;
     Rep *rep;
@@ -70,12 +71,15 @@ void classes_add_group(TermClasses *, const Record *, size_t n, Fate *, bool las
 /* Says that the rule of a member ('R') or symmetry ('S') does not hold for all sizes. A member then
    becomes a representative, too, unless `last` says that terms of its level are not extended. */
 void term_classes_conditional(TermClasses *, char type, uint32_t entry, bool last);
+/* Whether a representative has this code. */
 bool classes_is_rep(const TermClasses *, const Code *);
-/* NULL: the code is no member */
+/* The member with this code; NULL if there is none. */
 const Member *term_classes_member(const TermClasses *, const Code *);
+/* The symmetries of the representative with this code, which are *n entries in a row. */
 const Symmetry *term_classes_symmetries(const TermClasses *, const Code *, int *n);
 /* In a view: finds the representative that equals t's root, and the renaming of its variables to
    those of t. Returns false if there is none. */
 bool term_classes_least(TermClasses *, const Term *t, uint32_t *rep, uint8_t to[]);
+/* Orders records by key, then by code (for qsort). */
 int record_compare(const void *, const void *);
 #endif

@@ -21,10 +21,10 @@ typedef struct Key {
     int n;         /* namings with the least hash, at most NAMINGS_MAX of them */
     Naming name[NAMINGS_MAX];
 } Key;
-typedef struct Memo { /* the value of an instruction's output under one naming of the variables
-                         below it */
-    uint64_t key;     /* the naming */
-    uint32_t stamp;   /* valid if equal to the stamp of the ValueCone */
+/* The value of an instruction's output under one naming of the variables below it. */
+typedef struct Memo {
+    uint64_t key;   /* the naming */
+    uint32_t stamp; /* valid if equal to the stamp of the ValueCone */
     const Lanes *value;
 } Memo;
 /* An instruction of the term in hand, and what is known of its values. */
@@ -32,7 +32,7 @@ typedef struct ValueCone {
     Typing *typing;
     unsigned vars; /* the variables below it, as bits */
     uint32_t stamp;
-    Arena *arena;
+    Arena *arena; /* holds the values of the memo */
     ArenaMark empty;
     Memo *memo[TERM_PORTS];
 } ValueCone;
@@ -43,12 +43,12 @@ typedef struct Values {
     ProgramRunner run;
     Lanes *pool[SPACE_KINDS][POOL];
     const uint32_t *coefficient;
-    Term t; /* the term in hand; shape[]: the shapes of its values, by Ref */
-    ShapeId shape[REF_OUT + 2 * TERM_OPS];
+    Term t;                                /* the term in hand */
+    ShapeId shape[REF_OUT + 2 * TERM_OPS]; /* the shapes of its values, by Ref */
     ValueCone cone[TERM_OPS];
-    Lanes *temp, *root;
+    Lanes *temp, *root; /* room for intermediate results; for the value of the root */
     int temp_room;
-    Naming name;
+    Naming name; /* the naming that is being evaluated */
     uint64_t evaluations;
 } Values;
 
@@ -58,6 +58,7 @@ void lanes_draw(Lanes *, int n, uint64_t seed); /* random floats */
    ones for more. */
 void lanes_draw_type(Lanes *, int n, uint64_t seed, DType, bool halves);
 bool lanes_known(const Lanes *, int n); /* whether at least one in eight of the values is known */
+/* Draws the pools of random tensors at the sizes of a stage. Freed by values_free. */
 Values *values_new(Space *, int stage, uint64_t seed);
 void values_free(Values *);
 /* Types instruction i of v->t and forgets its old values; i = -1 takes over the variables. The

@@ -58,6 +58,7 @@ void egraph_rebuild(EGraph *);    /* restores congruence: equal inputs give equa
 int egraph_nodes(const EGraph *); /* number of nodes that are not outdated */
 /* Keeps all applications from now on. */
 void egraph_record(EGraph *);
+/* The applications that were kept. */
 const EGraphApplication *egraph_applications(const EGraph *, int *n);
 /* Whether the node, or one equal to it, was there without any application. */
 bool egraph_given(const EGraph *, NodeId);

@@ -45,6 +45,7 @@ typedef struct ExportOptions {
 /* Checks every verdict and chooses rules by the options. Returns false only if a rule's text cannot
    be read. */
 bool export_choose(World *, Arena *, const RuleSet *, const ExportOptions *, Export *, Error *);
+/* Counts a rule that is left out for this reason. */
 void export_leave(Export *, ExportReasons *, const Rule *, const char *reason);
 
 typedef struct ExportFormat {

@@ -8,8 +8,8 @@ struct Matcher {
     Arena *arena;
     Facts *facts;
     NodeList live;
-    /* For each operator: where its nodes start in `nodes`, and how many there are. */
     Uses uses;
+    /* For each operator: where its nodes start in `nodes`, and how many there are. */
     int *first, *count;
     NodeId *nodes;
     MatchClasses classes;

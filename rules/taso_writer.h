@@ -11,8 +11,8 @@ typedef struct Solution {
     Symbol from[SOLVED];
     Poly to[SOLVED];
 } Solution;
-typedef struct Ratios { /* channels of a convolution's input and of its kernel, and its number of
-                           groups */
+/* Channels of a convolution's input and of its kernel, and its number of groups. */
+typedef struct Ratios {
     Poly over, under, group;
 } Ratios;
 typedef struct TasoWriter {
@@ -53,6 +53,7 @@ void taso_demand(TasoWriter *, Poly a, Poly b, bool only_text); /* demands a == 
 bool taso_solve(TasoWriter *, Poly, Solution *out);
 /* Divides p by the symbols that all its terms have in common, and notes that these are positive. */
 Poly taso_divided(TasoWriter *, Poly);
+/* Whether the symbol is in the list. */
 bool taso_among(Symbol, int n, const Symbol *list);
 
 /* taso_nodes.c: TASO's operators as nodes. */

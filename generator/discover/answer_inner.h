@@ -132,6 +132,7 @@ void type_put(Search *, TypeId); /* adds a type to Search.types if it is new and
 int count_of(Search *, TypeId); /* number of elements at the small sizes; -1: too many, or none */
 /* The elements of a value at the small sizes; NULL if it has none. */
 const Lanes *value_at(Search *, Value);
+/* The program of a signature's output at the small sizes; NULL if there is none. */
 Program *program_of_sig(Search *, Sig, int port);
 uint64_t value_key(TypeId, const Lanes *, int n); /* depends on the first residues alone */
 bool value_is_constant(Search *, Value);

@@ -12,9 +12,9 @@ enum {
     PARTS = 3,     /* most blocks that an axis is split into */
     PARTINGS = SEARCH_BLOCK_MOST * SEARCH_BLOCK_MOST * SEARCH_BLOCK_MOST /* ways to split it */
 };
-typedef struct Fitted { /* the element of y at index i is that of x at index M i + o, or 0 if that
-                           is outside x */
-    int rank, from;     /* ranks of y and of x */
+/* The element of y at index i is that of x at index M i + o, or 0 if that is outside x. */
+typedef struct Fitted {
+    int rank, from; /* ranks of y and of x */
     /* Sizes of y and of x. */
     int64_t dim[RANK_MAX], old[RANK_MAX];
     int64_t matrix[RANK_MAX][RANK_MAX], offset[RANK_MAX]; /* by axis of x, and by axis of y */

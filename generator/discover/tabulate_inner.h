@@ -48,9 +48,11 @@ typedef struct Reads { /* the elements of inputs that an expression reads */
 
 /* ---- tabulate.c */
 Grid table_of(Tabulation *, const Space *, Ex);
+/* A tensor of rank 0 that holds a number. */
 Grid table_number(Tabulation *, Ex);
 /* The operator applied to two tables, which are stretched over all axes of both. */
 Grid table_join(Tabulation *, const Space *, const Op *, Grid, Grid);
+/* Collects the elements of inputs that an expression reads. */
 void table_reads(Tabulation *, Ex, Reads *);
 /* The expression as text, which does not depend on the names of bound variables. */
 const char *table_key(Tabulation *, Ex);
@@ -59,7 +61,9 @@ const char *table_key(Tabulation *, Ex);
 /* A new node. Returns 0 if an input is 0 or too many nodes were created. */
 Value table_node(Tabulation *, const Op *, const Attr *, int n, const Value in[]);
 PolyList table_list(Tabulation *, int n, const Poly v[]);
+/* Whether two sizes are equal by the facts. */
 bool table_same(Tabulation *, Poly, Poly);
+/* Views of a value. A view that would change nothing is the value itself. */
 Value table_slice(Tabulation *, Value, const Poly start[], const Poly size[], const Poly step[]);
 Value table_pad(Tabulation *, Value, const Poly front[], const Poly back[]);
 Value table_reshape(Tabulation *, Value, int n, const Poly size[]);
@@ -79,6 +83,7 @@ int table_place(unsigned axes, int axis);
 
 /* ---- tabulate_sum.c */
 Grid table_sum(Tabulation *, const Space *, const ExNode *);
+/* A product that is a sum over whole axes divided by their size; v = 0 if it is not. */
 Grid table_mean(Tabulation *, const Space *, const ExNode *);
 /* ---- tabulate_product.c: a sum over whole axes, as a reduction or a product of matrices */
 Grid table_total(Tabulation *, const Space *, int n, const Symbol[], Ex body, const Op *reduce);

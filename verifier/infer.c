@@ -29,7 +29,7 @@ typedef struct Infer {
     int n; /* models */
     const SizeModel *model;
     Models same; /* the models that a guess should cover; in the others it must not hold */
-    int nname, name[NAMES_MAX];
+    int nname, name[NAMES_MAX]; /* the symbols that are used, as positions in i->symbol */
     int count;
     Template *v;
 } Infer;

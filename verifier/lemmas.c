@@ -7,8 +7,8 @@
 
 typedef struct Lemmas {
     Solver *s;
-    int nmono, nasserted, nlit, count;
-    Poly mono[MONOMIALS_MAX]; /* the nonlinear monomials that occur, with coefficient 1 */
+    int nmono, nasserted, nlit, count; /* `count` is the number of lemmas asserted so far */
+    Poly mono[MONOMIALS_MAX];          /* the nonlinear monomials that occur, with coefficient 1 */
     const Lit *lit[LITS_MAX]; /* the first `nasserted` of them hold, the others may or may not */
 } Lemmas;
 

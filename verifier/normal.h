@@ -19,10 +19,10 @@
 
 typedef uint32_t Body; /* a term without its coefficient */
 typedef struct NfTerm {
-    Ratio c;
-    Dom dom;
+    Ratio c; /* the coefficient */
+    Dom dom; /* the conditions (guards) */
     int nvar, nfactor;
-    const Symbol *var;
+    const Symbol *var; /* the variables that the term binds */
     const Factor *factor;
 } NfTerm;
 typedef struct BodyInfo {

@@ -10,9 +10,12 @@
 /* The effort of a question is limited in Z3's resource units. This time limit, in milliseconds,
    ends a question only where Z3 stops counting them. */
 enum { LAST_RESORT_MS = 60000 };
+/* `queries` counts the questions that Z3 was asked, `nonlinear` those of them in nonlinear
+   arithmetic, `cached` those that were answered from the cache; `spent` is in Z3's resource
+   units. */
 typedef struct SolverStats {
     int queries, cached, nonlinear;
-    uint64_t spent; /* in Z3's resource units */
+    uint64_t spent;
 } SolverStats;
 typedef struct Solver Solver;
 

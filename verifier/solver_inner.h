@@ -33,11 +33,13 @@ struct Solver {
     Lit *fact;
     Symbol size[SIZES_MAX]; /* sizes known to be >= low[k], which is >= 0 */
     int64_t low[SIZES_MAX];
-    bool nonlinear_facts;
-    uint8_t *defined; /* indexed by symbol: is its definition asserted? */
+    bool nonlinear_facts; /* a definition of a symbol was asserted, which may be nonlinear */
+    uint8_t *defined;     /* indexed by symbol: is its definition asserted? */
     uint32_t roomdefined;
     Z3_ast *ast[MODES];
     uint32_t roomast[MODES];
+    /* The questions asked so far, and by their number the answers: 1 shown, -1 not shown, 0
+       none. */
     Intern *cache;
     int8_t *answer;
     uint32_t roomanswer;

@@ -32,6 +32,7 @@ typedef struct VerifyProgram {
     bool *skip;
     int *again; /* indexed by rule: the next equal rule; 0 if none */
     Journal *journal;
+    /* Numbers of rules: with a verdict, by verdict, proved under added conditions, invalid. */
     int done, count[4], conditional, invalid;
     bool terminal; /* standard error is a terminal, which shows progress */
     Error error;

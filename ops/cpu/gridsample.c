@@ -3,8 +3,8 @@
 
    A block of places of the result is computed at a time. The offsets and weights of the elements
    that each place reads are the same for all channels and are computed first; then the sums are
-   computed channel by channel. What lies outside the image gets weight 0 and an offset inside it.
-   Blocks are distributed over the threads. */
+   computed channel by channel. An element outside the image gets an offset inside it and, unless
+   the border is repeated, weight 0. Blocks are distributed over the threads. */
 #include "ops/cpu/cpu.h"
 #include "ops/operator/op_kernel.h"
 #include <math.h>

@@ -3,7 +3,7 @@
    A model streams through all of this memory in each run. With pages of 4 KiB, most reads would
    begin with a walk of the page table, which is two-dimensional in a virtual machine. Therefore
    blocks are cut from chunks for which the system is asked to use pages of 2 MiB, except for the
-   first chunk: small devices need none.
+   first chunk: a small model needs none.
 
    Invariants: a chunk is a sequence of blocks without gaps and ends with an empty block that is
    marked as taken; no two neighbouring blocks are free. Allocation is first fit, which suffices for
@@ -12,8 +12,8 @@
 #include "ops/cpu/cpu.h"
 #include <sys/mman.h>
 
-/* The end block of a CHUNK lies after its large pages. Inside the last of them it would make the
-   system commit the whole page. */
+/* The end block of a CHUNK lies after its large pages. Within them it could be the only thing
+   that occupies a page. */
 enum { LINE = 64, PAGE = 2 << 20, FIRST_CHUNK = 1 << 20, CHUNK = (32 << 20) + LINE };
 #ifdef __SANITIZE_ADDRESS__
 enum { OWN_CHUNK = 1 }; /* one chunk for each block, so that reads past its end are detected */

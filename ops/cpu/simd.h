@@ -59,8 +59,7 @@ static inline int op_values(int op) {
 }
 
 enum {
-    SIMD_TYPES = DT_BFLOAT16 + 1,   /* element types with loads and stores; the numeric ones lie
-                                       below */
+    SIMD_TYPES = DT_BFLOAT16 + 1,   /* entries of tables by element type */
     REDUCE_KINDS = REDUCE_PROD + 1, /* kinds of reductions */
     PANEL = 64,                     /* columns of a panel */
     SIMD_WEAVES = 9,                /* runs of a Weave, and repetitions of a Repeat, are fewer */

@@ -120,8 +120,8 @@ static void fft_split(const FftPass *f, double *restrict y, const double *restri
         }
     }
 }
-/* The inverse of fft_split, times 2: x[k] for k <= m is half of a transform whose inverse is
-   real. */
+/* The inverse of fft_split, times 2: x[k] for k <= m is the first half of a transform whose inverse
+   is real. */
 static void fft_join(const FftPass *f, double *restrict y, const double *restrict x) {
     const int64_t s = f->s, im = f->im, m = f->m;
     for (int64_t k = 0; k < m; k++, y += s) {

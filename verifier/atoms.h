@@ -12,8 +12,9 @@ typedef enum AtomKind {
     AT_PARAM, /* the real variable `word` of the rule */
     AT_SIZE,  /* the value of the symbol `word`, which depends on no variable */
     AT_VALUE, /* the value of the polynomial index[0], which mentions variables */
-    AT_REAL,  /* the number `real`, which is not rational */
-    AT_FN,    /* function `word` of a; for exp, a is a single term with coefficient 1 */
+    AT_REAL,  /* the number `real` as a constant of unknown value: it is not rational, or its type
+                 rounds it (Prover.any_numbers) */
+    AT_FN,    /* function `word` of a; for exp, unless exact, a is one term with coefficient 1 */
     AT_PAIR,  /* an uninterpreted function of a and b; `word` is a PairWord, an ExKind or a Want */
     AT_BASE,  /* the form a, to be raised to a power */
     AT_MAX,   /* the greatest of the parts */
@@ -32,7 +33,8 @@ typedef struct Factor {
     Atom atom;
     Ratio power;
 } Factor;
-typedef struct Part { /* of a maximum: the greatest value of nf over var where dom holds */
+typedef struct Part { /* the values of nf over var where dom holds: of a maximum, a kept sum, or a
+                         list (Parts) */
     int nvar;
     const Symbol *var;
     Dom dom;

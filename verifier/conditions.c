@@ -6,7 +6,7 @@
 
 /* ---- literals */
 
-/* Returns the gcd of all coefficients except the constant one, which it writes to *c. */
+/* Returns the gcd of all coefficients except the constant term, which it writes to *c. */
 static int64_t split_content(const World *w, Poly x, int64_t *c) {
     int64_t g = 0;
     PolyScan s = poly_scan(w, x);

@@ -121,7 +121,7 @@ static bool task_taken(Search *x, int depth) {
     return !x->e->take_task || x->e->take_task(x->e->user, task);
 }
 
-/* Goes on once all arguments of instruction d are chosen. */
+/* Continues the search once all arguments of instruction d are chosen. */
 static void finish_instruction(Search *x, int d) {
     int size = x->e->size, rest = size - d - 1;
     unsigned taken, before = x->pending;

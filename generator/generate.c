@@ -36,8 +36,9 @@ static uint64_t claim(Generator *g) {
     return task;
 }
 
-/* Makes a run of the worker's records: on disk if they take too much memory or a folder is to keep
-   them, in memory only at the end of a level. */
+/* Makes a run of the worker's records at the end of the level, and before that if they take too
+   much memory or a folder is to keep them. Only a run at the end of the level, without a folder,
+   stays in memory. */
 static bool flush(GenerateWorker *x, bool last) {
     Generator *g = x->g;
     bool full = x->n * sizeof(Record) > g->o->memory / (2 * (size_t)g->o->jobs);

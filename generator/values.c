@@ -12,9 +12,9 @@ enum { MEMO = 1 << 12 };
 /* ---- random tensors */
 
 /* How a variable is drawn at the eight points: with both signs at two; with one sign or both, at
-   random, at three, so that only few points tell functions of the sign apart; four times as large
-   at one; as small multiples of 1/2, among them 0, at two, where a division by zero has no value
-   and a logarithm may be 0. */
+   random, at three (where all elements have one sign, functions of the sign are not told apart);
+   four times as large at one; as small multiples of 1/2, among them 0, at two, where a division by
+   zero has no value and a logarithm may be 0. */
 typedef enum Draw { DRAW_ANY, DRAW_NEGATIVE, DRAW_POSITIVE, DRAW_LARGE, DRAW_HALVES } Draw;
 static Draw draw_at(uint64_t seed, int lane) {
     if (lane < 2) return DRAW_ANY;

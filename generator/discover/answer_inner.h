@@ -170,9 +170,9 @@ void each_signature(Search *, const Op *, int nin, const TypeId in[], SigFound *
 /* Whether blocks of this length are tried: length 2 always, other lengths if some axis of the
    result has them. */
 bool has_blocks(const Search *, int size);
-/* op_in_question: the question has a node of this operator. op_is_near: so it has, or the operator
-   broadcasts, that is works element by element, or the question is so small that any operator may
-   answer it. */
+/* op_in_question says whether the question has a node of this operator. op_is_near says whether the
+   operator is tried at all: the question has it, it works element by element (OP_BROADCASTS), or
+   the question is so small that any operator may answer it. */
 bool op_in_question(const Search *, const Op *);
 bool op_is_near(const Search *, const Op *);
 /* Whether the needs of the signature follow from those of the question. */

@@ -16,8 +16,8 @@ enum {
     PARTS_FROM = 400, /* parts that have the same first node */
     OPEN_MOST = 96    /* candidates for the next node of a part */
 };
-/* The share of the estimated time that is added to the time a profile says several nodes lose. A
-   profile compares them with the roofline of their own arithmetic; this share stands for a form
+/* The share of their estimated time that is added to the time that several nodes lose by a profile.
+   The profile compares them with the roofline of their own arithmetic; the share stands for a form
    that needs less arithmetic. */
 #define FORM_SHARE 0.1
 typedef struct Met { /* parts that are equal */

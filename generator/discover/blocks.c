@@ -1,10 +1,10 @@
 /* blocks.c -- goals in which the result is divided into blocks of 2 to 4 positions along some axes.
 
-   Such a goal has one position for each block, and the positions in a block side by side on an axis
-   of channels; three views turn it into the result. An axis of channels is one whose size is that
-   of a constant's axis, because only there can a layer produce more of them. Any number of axes may
-   be divided. Where they are all axes of an image, a single operator may replace the three views;
-   goals.c finds that as well. */
+   Such a goal has one position for each block, and holds the positions within a block side by side
+   on an axis of channels. Three views turn it into the result. An axis of channels is one whose
+   size is that of a constant's axis, because only there can a layer produce more channels. Any
+   number of axes may be divided. If all axes of an image are, a single operator may replace the
+   three views; goals.c finds that as well. */
 #include "generator/discover/answer_inner.h"
 
 typedef struct Blocks { /* a way to divide the result into blocks */

@@ -84,8 +84,8 @@ static bool does_the_same(Search *s, const Node *a, const Node *b) {
     return same;
 }
 
-/* If all inputs are made by the same operator, applies the node to the inputs of these, and then
-   the operator. */
+/* If the same operator makes all inputs of the node, applies the node to the inputs of that
+   operator, and the operator to the result. */
 static void put_joined(Search *s, const Node *n) {
     Attr attr[ATTRS_MAX], own[ATTRS_MAX];
     Value in[INPUTS] = {0}, outer[INPUTS] = {0};
@@ -126,7 +126,7 @@ static bool put_viewed(Search *s, const Node *n, const Node *view, const Attr at
     return any;
 }
 
-/* Applies the node behind the view, also with each other axis that it may work along. */
+/* Applies the node after the view, also along each other axis if it works along one. */
 static void put_behind(Search *s, const Node *n, const Node *view) {
     Attr attr[ATTRS_MAX], other[ATTRS_MAX];
     sig_attr(s->w, n->sig, attr);

@@ -9,8 +9,8 @@ enum {
     TRY_SAMPLES = 16, /* sets of sizes at which an answer is compared with the question */
     MODEL_OPSET = 21
 };
-/* An answer must cost at most this share of the cost of the question or of the last answer: a
-   difference of less than 3 % counts as a gain nowhere (RUN_GAIN in search/run.h). */
+/* An answer must cost at most this share of the cost of the question or of the last answer. Less
+   than 3 % does not count as a gain anywhere (RUN_GAIN in search/run.h). */
 #define GAIN 0.97
 /* A definition written out may be estimated to cost this many times as much as the question: an
    operator that a target is slow at is worth a measurement, and the estimate does not know the
@@ -36,7 +36,7 @@ static bool results_of(Search *s, const Goal *g, Value v, Value out[]) {
     return true;
 }
 
-/* Tries the question against the answer at other sizes, with composites expanded, since only
+/* Compares the answer with the question at other sizes, with composites expanded, since only
    operators with a definition can be run there. */
 static LiftResult try_expanded(Search *s, const Graph *g) {
     Graph y;

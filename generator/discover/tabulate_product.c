@@ -111,8 +111,9 @@ static Grid reduced(Tabulation *x, const Space *s, Grid t, unsigned sum, const O
     return (Grid){table_node(x, reduce, attr, 1, &t.v), t.axes & ~sum};
 }
 
-/* Splits the factors into two parts that both depend on all axes of the sum, and factors that
-   depend on none. */
+/* Splits the factors into two parts that should both depend on all axes of the sum, and those that
+   depend on none of them. The sum of the two parts' product is a matrix product if possible,
+   otherwise a reduction. */
 static Grid of_product(Tabulation *x, const Space *s, int n, const Ex factor[], unsigned sum) {
     Grid a = none, b = none, other = none;
     for (int k = 0; k < n; k++) {
@@ -134,8 +135,8 @@ static Grid of_product(Tabulation *x, const Space *s, int n, const Ex factor[], 
     return other.v && y.v ? table_join(x, s, &op_mul, y, other) : y;
 }
 
-/* The last axis of the space that occurs before `index` in the first element read at it, so that
-   the new axis goes behind it; -1 if there is none. */
+/* The position for the axis of `index`: in the first element read whose indices contain it, the
+   last axis of the space among the indices before it, -1 if there is none. */
 static int axis_before(Tabulation *x, const Space *s, Ex body, Symbol index) {
     Reads *r = ARENA_NEW(x->a, Reads, 1);
     table_reads(x, body, r);

@@ -100,8 +100,9 @@ static Poly kernel_size(TasoWriter *x, const TasoOp *op, int j) {
 }
 
 /* The number of groups: channels of x divided by channels of w, as far as the sizes known at that
-   point allow the division. Otherwise it is a variable G on the left side; on the right side it is
-   the G of a convolution on the left side with the same channels. */
+   point allow the division. Otherwise it is a variable G on the left side. On the right side it is
+   the G of a convolution on the left side with the same channels, or else the quotient rounded
+   down. */
 static Poly groups(TasoWriter *x, int number, Dims image, Dims w) {
     Poly quotient, a = solution_apply(x, &x->all, image.v[1]),
                    b = solution_apply(x, &x->all, w.v[1]);

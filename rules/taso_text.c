@@ -98,8 +98,8 @@ static void print_inputs(TasoWriter *x) {
     }
 }
 
-/* Whether equality k must be written as a condition: the left side does not imply it, or no node
-   has it, and it was not written before. */
+/* Whether equality k must be written as a condition: it was not written before, and it comes from
+   the right side or the outputs, or TASO demands it but no node here does. */
 static bool is_condition(const TasoWriter *x, int k, int left) {
     for (int j = 0; j < k; j++)
         if (x->eq[j] == x->eq[k] || x->eq[j] == poly_scale(x->w, x->eq[k], -1)) return false;

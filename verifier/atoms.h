@@ -12,7 +12,7 @@ typedef enum AtomKind {
     AT_PARAM, /* the real variable `word` of the rule */
     AT_SIZE,  /* the value of the symbol `word`, which depends on no variable */
     AT_VALUE, /* the value of the polynomial index[0], which mentions variables */
-    AT_REAL,  /* the number `real` as a constant of unknown value: it is not rational, or its type
+    AT_REAL,  /* the number `real`, of which only the sign is used: it is not rational, or its type
                  rounds it (Prover.any_numbers) */
     AT_FN,    /* function `word` of a; for exp, unless exact, a is one term with coefficient 1 */
     AT_PAIR,  /* an uninterpreted function of a and b; `word` is a PairWord, an ExKind or a Want */

@@ -1,6 +1,6 @@
 /* candidates.h -- candidate rules of three types. R: a member of a class and its representative. S:
-   a term and itself under a renaming. M: two outputs that are the parts of one result. Candidates
-   that follow from smaller ones are left out. */
+   a term and itself under a renaming. M: two terms and the operator whose two outputs they equal.
+   Candidates of types R and S that follow from smaller ones are left out. */
 #ifndef ISOMER_CANDIDATES_H
 #define ISOMER_CANDIDATES_H
 #include "generator/term_classes.h"

@@ -153,8 +153,8 @@ static bool sample_node(Sample *s, NodeId id) {
     return true;
 }
 
-/* Values whose residues are equal must also be near each other as doubles: exp(1) has a residue
-   although it is not rational. */
+/* Whether two values are near each other as doubles, which those with equal residues must be:
+   exp(1) has a residue although it is not rational. */
 static bool near(const Lanes *a, const Lanes *b) {
     for (int l = 0; l < LANES; l++) {
         double x = a->order[l], y = b->order[l];

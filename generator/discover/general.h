@@ -9,7 +9,7 @@ typedef struct Part {
     const Value *out;
 } Part;
 /* What a generalized part keeps of the sizes and numbers at its place. Up to KEEP_ATTRIBUTES, each
-   value keeps also what the ones before it keep. */
+   value also keeps what the ones before it keep. */
 typedef enum Keep {
     KEEP_NOTHING,
     KEEP_TIES, /* constants of one rank that have equal sizes on an axis after the first have equal

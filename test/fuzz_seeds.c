@@ -1,5 +1,5 @@
-/* fuzz_seeds.c -- the fuzzing targets on their committed seeds and on test/cases/fuzz, where every
-   input that once broke one of them stays. */
+/* fuzz_seeds.c -- runs the fuzzing targets on their committed seeds and on test/cases/fuzz, which
+   keeps every input that once broke one of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
-/* TASO's shipped rules beside the generated ones: all that hold for any number of groups follow
-   from what is proved of size 3; of the eleven others seven do for one group; the four that are
-   unsound even then are caught when sizes of their own are drawn: what comes out has kernels of one
-   type. */
+/* generator_derive.c -- compares the rules that TASO ships with the generated ones. All of TASO's
+   rules that hold for any number of groups follow from the proved rules of size 3. Of the other
+   eleven, seven hold for one group only and follow under that condition. Four are unsound even for
+   one group, because their kernels may have different types; trials at random sizes refute them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +51,7 @@ static int underived(const Known *k, const RuleSet *given, const char **text) {
     return missing;
 }
 
-/* The rule with further conditions. */
+/* Appends TASO's rule of this number, with an additional condition, to the set. */
 static void put_with(Known *k, int number, const char *condition, RuleSet *out) {
     Text t = text_new(k->arena);
     Error e = {0};
@@ -64,7 +64,7 @@ static void put_with(Known *k, int number, const char *condition, RuleSet *out) 
     if (!rules_parse(k->arena, "given", t.data, t.size, out, &e)) fail_msg("%s", e.reason);
 }
 
-/* ---- all of them */
+/* ---- all rules of TASO */
 
 static void sound_rules_follow(void **state) {
     (void)state;
@@ -90,10 +90,11 @@ static void seven_follow_for_one_group(void **state) {
     arena_free(k.arena);
 }
 
-/* ---- the four */
+/* ---- the four unsound rules */
 
-/* The generator meets the equation, as equal kernels are what its set has, and writes it with
-   kernels of one type. */
+/* The generator does find the equation behind the four rules, because both inputs of the
+   generator's set have kernels of one type; it therefore writes the rule with kernels of one
+   type. */
 static const char meets[] = "  %x1 : F [a, b, c, d]   %x2 : F [a, b, c, d]   %x3 : F [b, b, 3, 3]  "
                             " %x4 : F [b, b, 3, 3]\nfrom\n"
                             "  %1 = concat %x1 %x2 axis=1\n  %2 = concat %x3 %x4 axis=0\n  %3 = "
@@ -129,8 +130,8 @@ static void unsound_ones_do_not_follow(void **state) {
     arena_free(k.arena);
 }
 
-/* Random sizes are the stage that catches them: for one group they are wrong, for one group and
-   equal kernels not. */
+/* Trials at random sizes are the stage that refutes the four rules: they differ for one group, and
+   agree for one group with kernels of one type. */
 static void random_sizes_tell_them(void **state) {
     (void)state;
     Known k = open_known();
@@ -152,7 +153,7 @@ static void random_sizes_tell_them(void **state) {
     arena_free(k.arena);
 }
 
-/* ---- what neither TASO's file nor the library gives (rules/README.md names these) */
+/* ---- rules that neither TASO's file nor the library gives (rules/README.md names these) */
 
 static const char *const library[] = {"activation", "attention",     "fold",    "layout",
                                       "merge",      "normalization", "simplify"};

@@ -1,4 +1,5 @@
-/* Whole runs: the same bytes however the work is cut, near-misses told apart, clear errors. */
+/* generator_generate.c -- tests whole runs of the generator: the output has the same bytes however
+   the work is divided, near-misses are no rules, and errors are clear. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +65,7 @@ static void jobs_do_not_matter(void **state) {
     same(&defaults, &two);
 }
 
-/* Every task becomes a run of its own on disk. */
+/* With so little memory, every task writes a sorted run of its own to disk. */
 static void memory_does_not_matter(void **state) {
     (void)state;
     GenerateOptions small = defaults;
@@ -91,7 +92,7 @@ static void shards_agree(void **state) {
     remove_folder(path);
 }
 
-/* Killed again and again, each time a little later, then left alone. */
+/* The run is killed again and again, each time a little later, and then completes undisturbed. */
 static void a_killed_run_goes_on(void **state) {
     (void)state;
     char path[64];
@@ -127,7 +128,7 @@ static void runs_of_another_seed_are_refused(void **state) {
     remove_folder(path);
 }
 
-/* Representatives reach every class that terms of that size have. */
+/* Terms over representatives only reach every class that all terms of that size reach. */
 static void representatives_suffice(void **state) {
     (void)state;
     GenerateOptions all = defaults;
@@ -186,7 +187,8 @@ static Run run_set(const char *text, int size) {
     return r;
 }
 
-/* At 1 x 1 a transpose changes nothing: the first stage cannot tell, the second can. */
+/* At 1 x 1 a transpose changes nothing, so the first stage cannot tell it from its input; the
+   second stage can. */
 static void small_shapes_do_not_deceive(void **state) {
     (void)state;
     Run r = run_set("sizes m\nat 1\nat 3\ninput matrix : F [m, m]\nop transpose perm=[1, 0] : "
@@ -199,7 +201,7 @@ static void small_shapes_do_not_deceive(void **state) {
     arena_free(r.arena);
 }
 
-/* Both stages at 1 x 1: random sizes still tell. */
+/* Both stages are at 1 x 1, so only the trial at random sizes can refute the candidates. */
 static void random_sizes_are_the_last_word(void **state) {
     (void)state;
     Run r = run_set(
@@ -210,7 +212,7 @@ static void random_sizes_are_the_last_word(void **state) {
     arena_free(r.arena);
 }
 
-/* relu x = x = |x| for positive values only. */
+/* relu x = x = |x| holds for positive values only. */
 static void signs_are_told_apart(void **state) {
     (void)state;
     Run r = run_set("sizes m\nat 3\nat 4\ninput vector : F [m]\nop relu : vector\nop abs : "
@@ -225,7 +227,8 @@ static void signs_are_told_apart(void **state) {
     arena_free(r.arena);
 }
 
-/* What is undefined for some values is not equal to what is not: sqrt(x) sqrt(x) is not x. */
+/* A term that is undefined for some values does not equal one that is defined there: sqrt(x)
+   sqrt(x) is not x. */
 static void undefined_values_count(void **state) {
     (void)state;
     Run r = run_set("sizes m\nat 4\nat 5\ninput vector : F [m]\nop sqrt : vector\nop mul : vector "
@@ -238,8 +241,8 @@ static void undefined_values_count(void **state) {
     arena_free(r.arena);
 }
 
-/* Each holds at both stages of its set, which differ from what it needs in one thing only; random
-   sizes must tell. */
+/* Each of these equations holds at both stages of its set, since the sizes there happen to meet its
+   condition; the trial at random sizes must refute it. */
 static void planted_near_misses(void **state) {
     (void)state;
     static const struct {
@@ -272,7 +275,7 @@ static void planted_near_misses(void **state) {
     }
 }
 
-/* What holds for positive values only, for values that are not integers, or
+/* Each of these equations holds only for positive values, only for values that are integers, or
    except for one value. */
 static void planted_values(void **state) {
     (void)state;
@@ -343,7 +346,7 @@ static void errors_are_clear(void **state) {
     arena_free(r.arena);
 }
 
-/* No room for runs: said with the file's name, nothing half-written stays. */
+/* If there is no room for runs, the error names the file, and no half-written file stays. */
 static void a_full_disk_is_an_error(void **state) {
     (void)state;
     char path[64];

@@ -1,4 +1,5 @@
-/* The committed generated rules: their verdicts hold, and a run makes the same candidates again. */
+/* generator_rules.c -- tests the committed generated rules: their verdicts are valid, and a run of
+   the generator yields the same candidates again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +60,9 @@ static void candidates_are_made_again(void **state) {
     assert_memory_equal(text, out.data, n);
     arena_free(a);
 }
-/* What was found false where a number of a free list is 0 has no text that says so. */
+/* Every candidate can be read back and built. A rule found false where an entry of a free list of
+   attributes is 0 is no candidate, because the text of a rule, which writes a free list as one
+   name, cannot exclude this value. */
 static void candidates_are_rules(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);

@@ -1,4 +1,5 @@
-/* Codes of terms, unrolled definitions against the walking evaluator, keys under renaming. */
+/* generator_terms.c -- tests the codes of terms, the unrolled programs against the tree-walking
+   evaluator of definitions, the keys of values under renaming, and derivations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +43,7 @@ static int teardown(void **state) {
     return 0;
 }
 
-/* A random term that types; its root needs all instructions. */
+/* Draws a term. Returns whether it has types and its root depends on all its instructions. */
 static bool random_term(Space *s, Random *r, Term *t) {
     ShapeId shape[REF_OUT + 2 * TERM_OPS];
     *t = (Term){.n = (uint8_t)(1 + random_below(r, 4))};
@@ -58,7 +59,8 @@ static bool random_term(Space *s, Random *r, Term *t) {
     return term_cone(s->form, t, t->n - 1) == (1u << t->n) - 1 && space_type_term(s, t, shape);
 }
 
-/* Another spelling: variables renumbered, commutative arguments swapped. */
+/* Returns another spelling of the term: the variables are renumbered and the arguments of
+   commutative operators may be swapped. */
 static Term respelled(const Space *s, Random *r, const Term *t) {
     Term y = *t;
     uint8_t to[4] = {0, 1, 2, 3};
@@ -105,7 +107,7 @@ static void codes_tell_terms_apart(void **state) {
     Fixture *f = *state;
     Term t = {.n = 1, .nvar = 2, .in = {{.op = 1, .arg = {0, 1}}}, .root = REF_OUT}, y = t;
     Code a, b;
-    y.in[0].arg[1] = 0; /* x - x, not x - y */
+    y.in[0].arg[1] = 0; /* now x - x instead of x - y */
     assert_true(term_canonical(f->s->form, &t, false, &a, NULL) &&
                 term_canonical(f->s->form, &y, false, &b, NULL));
     assert_true(code_compare(&a, &b) != 0);
@@ -127,8 +129,8 @@ static void a_long_term_has_no_code(void **state) {
     assert_false(term_canonical(form, &t, false, &c, NULL));
 }
 
-/* Every operator on inputs of every kind, at both stages: each lane is what walking the tree
-   gives. */
+/* Runs the program of each result on drawn inputs at these sizes: each lane must equal the result
+   of walking the definition. */
 static void check_program(World *w, Sig sig, Sizes sizes, ProgramRunner run) {
     const SigInfo *i = sig_info(w, sig);
     for (int port = 0; port < i->nout; port++) {
@@ -186,7 +188,8 @@ static void programs_agree_with_the_definitions(void **state) {
     assert_true(n > 40);
 }
 
-/* Choices by truth values, comparisons, quantization, whose inputs have types of their own. */
+/* Tests programs of selection by truth values, comparisons and quantization, whose inputs have
+   different types. */
 static void programs_choose_and_compare(void **state) {
     static const struct {
         const char *op;
@@ -222,7 +225,7 @@ static void programs_choose_and_compare(void **state) {
     }
 }
 
-/* Elements are what their type holds, and any of it. */
+/* Drawn elements are numbers that their type can hold, and reach the ends of its range. */
 static void numbers_are_drawn_by_type(void **state) {
     enum { N = 2000 };
     static const struct {
@@ -265,7 +268,7 @@ static void keys_do_not_depend_on_names(void **state) {
     values_free(v);
 }
 
-/* split(concat(x, y)).0 = x whatever y is; x + y depends on both. */
+/* split(concat(x, y)).0 = x, whatever y is. */
 static void variables_without_effect_do_not_count(void **state) {
     Fixture *f = *state;
     Values *v = values_new(f->s, 0, 3);
@@ -292,8 +295,7 @@ static Term term_of(const Space *s, const char *op, Ref a, Ref b, int nvar) {
         .n = 1, .nvar = (uint8_t)nvar, .root = REF_OUT, .in = {{.op = (uint8_t)k, .arg = {a, b}}}};
 }
 
-/* From x - x = 0-like equations: relu(relu x) = relu x gives relu(relu(relu x)) = relu x, and not
-   tanh(relu x) = relu x. */
+/* From relu(relu x) = relu x follows relu(relu(relu x)) = relu x, but not tanh(relu x) = relu x. */
 static void derivations_use_equations_inside(void **state) {
     Fixture *f = *state;
     Basis *b = basis_new(f->s, f->w->arena);
@@ -312,7 +314,8 @@ static void derivations_use_equations_inside(void **state) {
     assert_int_equal(basis_derive(b, f->s, &other, &one, (BasisSearch){100, 5, 0}, NULL), -1);
 }
 
-/* An equation gives its instances: x + y = y + x - like rules with x for y. */
+/* An equation implies its instances with equal variables: what holds for x and y holds with x for
+   y. The converse is not derived. */
 static void derivations_identify_variables(void **state) {
     Fixture *f = *state;
     Basis *b = basis_new(f->s, f->w->arena);

@@ -1,5 +1,5 @@
-/* graphs_check.c -- comparison by numbers, its samples, .npy files and sizes from options; wrong
-   graphs and damaged files are caught. */
+/* graphs_check.c -- tests the numerical comparison of graphs, its samples, .npy files and sizes
+   from options. Wrong graphs, wrong kernels and damaged files must be noticed. */
 #include "graphs/check.h"
 #include "graphs/disturb.h"
 #include "graphs/npy.h"
@@ -44,17 +44,18 @@ static void differences_are_measured(void **state) {
     assert_int_equal(f.first, 2);
     assert_true(isinf(f.max_abs));
     Difference n = difference_none();
-    /* 1 against -4 is allowed by such a tolerance. */
+    /* A tolerance of 10 allows 1 against -4. */
     tensors_compare((TensorPair){DT_FLOAT, a, far + 1, 1}, (Tolerance){10, 0}, NULL, 0, &n);
     assert_int_equal(n.first, -1);
     const int64_t big[] = {INT64_MAX}, less[] = {INT64_MAX - 1};
     Difference i = difference_none();
     tensors_compare((TensorPair){DT_INT64, big, less, 1},
                     classes_tolerance(CLASS_DIVIDES, DT_INT64), NULL, 0, &i);
-    assert_int_equal(i.first, 0); /* doubles would call them equal */
+    assert_int_equal(i.first, 0); /* as doubles the two would be equal */
 }
 
-/* One table: each word is read as it is printed, none is unknown and passes. */
+/* The table of classes is complete: each class is read back as it is printed, an unknown word is
+   refused, and a union of classes has at least the tolerance of each. */
 static void numeric_classes_are_one_table(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);
@@ -133,7 +134,8 @@ static void equal_graphs_agree_and_others_do_not(void **state) {
                        CLASS_EXACT, &r));
     assert_int_equal(r.run.output, 0);
     assert_true(r.run.first >= 0 && r.oracle.first >= 0);
-    /* 1e-6 too much: the runtime's tolerance lets it pass, the definitions in double do not */
+    /* The factor is 1e-6 too large: the tolerance of the run lets it pass, the comparison of
+       definitions in double does not. */
     assert_false(agree(
         "graph g %x : F [8]\nbody\n %k = constant F [] {1}\n %y = mul %x %k\n out %y\n",
         "graph g %x : F [8]\nbody\n %k = constant F [] {1.000001}\n %y = mul %x %k\n out %y\n",
@@ -142,9 +144,7 @@ static void equal_graphs_agree_and_others_do_not(void **state) {
     assert_true(r.oracle.first >= 0);
 }
 
-/* What cancels is as uncertain as what it is made of: no difference by itself, but a wrong result
-   is one all the same. */
-/* thresholdedrelu(NaN) is 0 by its kernel, as in ONNX Runtime, and NaN by its definition. */
+/* The kernel of thresholdedrelu gives 0 for NaN, as ONNX Runtime does; its definition gives NaN. */
 static void kernels_may_choose_where_definitions_spread_nan(void **state) {
     (void)state;
     CheckResult r;
@@ -154,6 +154,8 @@ static void kernels_may_choose_where_definitions_spread_nan(void **state) {
     assert_true(r.kernel.count > 0);
 }
 
+/* The result of a subtraction that cancels is as uncertain as its operands: a deviation of that
+   size is no difference, but a larger one is. */
 static void results_that_cancel_are_judged_by_their_roundings(void **state) {
     (void)state;
     CheckResult r;
@@ -161,7 +163,7 @@ static void results_that_cancel_are_judged_by_their_roundings(void **state) {
         "graph g %x : F [64]\nbody\n %k = fill value=4000 shape=[64]\n %a = add %x %k\n"
         " %b = sub %a %k\n out %b\n";
     assert_true(agree(sums, "graph g %x : F [64]\nbody\n out %x\n", CLASS_REASSOCIATES, &r));
-    assert_true(r.run.max_rel > 2e-5); /* more than the tolerance of the class */
+    assert_true(r.run.max_rel > 2e-5); /* exceeds the class's tolerance */
     assert_false(agree(sums,
                        "graph g %x : F [64]\nbody\n %k = fill value=1001/1000 shape=[64]\n %y = "
                        "mul %x %k\n out %y\n",
@@ -169,7 +171,7 @@ static void results_that_cancel_are_judged_by_their_roundings(void **state) {
     assert_true(r.oracle.first >= 0 && r.oracle.limit < 1e-6);
 }
 
-/* A rule's 1/6 is written as the float nearest to it. */
+/* A rule's 1/6 is written to the file as the nearest float. */
 static void attributes_are_rounded_too(void **state) {
     (void)state;
     CheckResult r;
@@ -183,7 +185,8 @@ static void attributes_are_rounded_too(void **state) {
                        CLASS_EXACT, &r));
 }
 
-/* Whole numbers made of floats: where a float lies at a step, either side is right. */
+/* Where a value lies at a step of floor up to rounding, the results on both sides of the step are
+   right. */
 static void steps_that_roundings_cross_are_no_difference(void **state) {
     (void)state;
     CheckResult r;
@@ -197,8 +200,8 @@ static void steps_that_roundings_cross_are_no_difference(void **state) {
                        "graph g %x : F [64]\nbody\n %y = ceil %x\n out %y\n", CLASS_ROUNDS, &r));
 }
 
-/* A result of another type is a failed check, not one that cannot be made; sizes that are only
-   guessed say nothing. */
+/* A result of another type or size is a failed check, not an error that makes the check impossible,
+   unless the difference may come from sizes that were only guessed. */
 static void results_of_other_types_fail(void **state) {
     (void)state;
     static const struct {
@@ -211,7 +214,7 @@ static void results_of_other_types_fail(void **state) {
          "%x : F [8]\nbody\n %y = concat %x %x axis=0\n out %y\n", E_CHECK},
         {"%x : F [n]\nbody\n %y = relu %x\n out %y\n",
          "%x : F [n]\nbody\n %y = concat %x %x axis=0\n out %y\n", E_INVALID},
-        /* data drawn for one would be read beyond its end by the other */
+        /* The data drawn for the left graph would be too short for the right one. */
         {"%x : F [4]\nbody\n %y = reduce_sum %x axes=[0]\n out %y\n",
          "%x : F [4000]\nbody\n %y = reduce_sum %x axes=[0]\n out %y\n", E_INVALID},
     };
@@ -243,11 +246,11 @@ static void negative_data_is_sampled_too(void **state) {
                        "graph g %x : F [8]\nbody\n %y = abs %x\n out %y\n", CLASS_EXACT, &r));
 }
 
-/* A back end whose kernels add a little too much. */
+/* A back end whose kernels add 0.05 to one element of the output. */
 static const Backend *honest;
 static int lie(Kernel *k, void *const slot[], void *work) {
     int status = honest->run(k, slot, work);
-    ((float *)slot[1])[5] += 0.05f; /* the output of a graph of one step */
+    ((float *)slot[1])[5] += 0.05f; /* slot 1 is the output in a graph of one step */
     return status;
 }
 
@@ -263,7 +266,7 @@ static void a_wrong_kernel_is_caught(void **state) {
     Graph g = graph_of(w, "graph g %x : F [8]\nbody\n %y = relu %x\n out %y\n");
     CheckOptions o = {.backend = &liar, .device = device};
     CheckResult r;
-    assert_true(graphs_check(w, &g, &g, (Sizes){0}, &o, &r, &e)); /* both are wrong alike */
+    assert_true(graphs_check(w, &g, &g, (Sizes){0}, &o, &r, &e)); /* both plans are equally wrong */
     assert_false(r.agrees);
     assert_int_equal(r.run.first, -1);
     assert_int_equal(r.kernel.first, 5);
@@ -359,7 +362,7 @@ static void sizes_come_from_options(void **state) {
     assert_true(poly_eval(w, poly_named(w, "h"), s, &h) && h == 8);
     assert_true(bind(w, &g, "a:b:2,7", NULL, &s, &e));
     assert_true(poly_eval(w, poly_named(w, "h"), s, &h) && h == 7);
-    assert_true(bind(w, &g, NULL, "h=5", &s, &e)); /* n is 1 */
+    assert_true(bind(w, &g, NULL, "h=5", &s, &e)); /* n defaults to 1 */
     assert_true(poly_eval(w, poly_named(w, "n"), s, &h) && h == 1);
     static const struct {
         const char *shape, *dim, *reason;
@@ -442,14 +445,15 @@ static void many_sizes_are_guessed(void **state) {
 
 /* ---- disturbing */
 
-/* Up or down by two roundoffs, about as often, otherwise for each seed. */
+/* Every element moves up or down by two roundoffs, each about equally often, and differently for
+   each seed. */
 static void floats_are_moved_both_ways(void **state) {
     (void)state;
     enum { N = 1000 };
     static const DType types[] = {DT_FLOAT, DT_DOUBLE, DT_FLOAT16, DT_BFLOAT16};
     for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
         const double by = 2 * dtype_roundoff(types[k]);
-        double x[N], near[2][N]; /* room for elements of any type */
+        double x[N], near[2][N]; /* large enough for elements of any type */
         int up = 0, alike = 0;
         for (int i = 0; i < N; i++) element_set_real(types[k], x, i, 1);
         for (int seed = 0; seed < 2; seed++)
@@ -464,7 +468,7 @@ static void floats_are_moved_both_ways(void **state) {
     }
 }
 
-/* A model has thousands of values. */
+/* A model has thousands of values, so that a buffer for each would be too much. */
 static void disturbing_takes_no_memory_for_each_value(void **state) {
     (void)state;
     enum { N = 1 << 18, NODES = 64 };

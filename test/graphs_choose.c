@@ -1,6 +1,7 @@
-/* The fastest algorithm of a step is taken, by a back end whose algorithms take known times:
-   measured, kept, remembered without measuring; what cannot be run is left out; a small gain is
-   none. */
+/* graphs_choose.c -- tests the choice of the fastest algorithm of a step, with a back end whose
+   algorithms take known times. The choice is measured, stored in the cost file and then found there
+   without measuring. An algorithm that cannot be compiled is left out, and a small gain is no
+   reason to leave the usual algorithm. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,15 +18,15 @@
 
 enum { ALGORITHMS = 4, MICROSECONDS = 200 };
 struct Device {
-    int factor[ALGORITHMS]; /* of MICROSECONDS; 0: cannot be compiled */
+    int factor[ALGORITHMS]; /* time in units of MICROSECONDS; 0: cannot be compiled */
     int runs[ALGORITHMS];
-    size_t largest;      /* allocation, bytes */
-    size_t workspace;    /* what the next kernel asks for; each asks for half of the one before */
-    const void *seen[8]; /* where view 1 lay */
+    size_t largest;      /* the largest allocation so far, in bytes */
+    size_t workspace;    /* bytes that the next kernel asks for, twice those of the one after it */
+    const void *seen[8]; /* addresses at which view 1 lay */
     int nseen;
-    float weight[8]; /* the first element of view 1, where it is known */
-    int nweight;     /* different ones */
-    double busy; /* nanoseconds of its clock, which is not the host's: nothing here takes long */
+    float weight[8]; /* the first elements of view 1, where it is known */
+    int nweight;     /* the number of different ones */
+    double busy;     /* simulated time since the last wait, in nanoseconds */
 };
 struct Kernel {
     Device *device;
@@ -130,7 +131,7 @@ static double choose(Fixture *f, bool measured, bool frozen, PlanStep *s, int *m
     PlanStep again = *s;
     int runs = f->device.runs[0];
     assert_true(choose_step(c, f->arena, &again, known) == seconds && again.choice == s->choice);
-    assert_int_equal(f->device.runs[0], runs); /* remembered */
+    assert_int_equal(f->device.runs[0], runs); /* the time is remembered */
     if (missing) *missing = chooser_missing(c);
     chooser_free(c);
     return seconds;
@@ -144,7 +145,7 @@ static void the_fastest_way_is_taken_and_kept(void **state) {
     assert_true(seconds >= (double)MICROSECONDS * 1e-6 &&
                 seconds < 3 * (double)MICROSECONDS * 1e-6);
     assert_true(f->device.runs[2] > 10);
-    assert_int_equal(f->device.runs[3], 1); /* hopeless: one call tells */
+    assert_int_equal(f->device.runs[3], 1); /* one call shows it is too slow */
     int missing;
     PlanStep later = step_of(f->arena, 8);
     assert_true(choose(f, true, true, &later, &missing) == seconds);
@@ -166,13 +167,11 @@ static void nothing_is_measured_when_frozen(void **state) {
     assert_int_equal(f->device.runs[0], 0);
 }
 
-/* 2 % less is no reason to leave the usual algorithm; and where that cannot be run the
-   model speaks. */
 static int other_identity(Device *d, char *text, size_t n) {
     return (void)d, snprintf(text, n, "slow, other kernels") < (int)n ? 0 : -1;
 }
 
-/* A time measured on another build of the kernels says nothing of this one. */
+/* A time measured on another build of the kernels says nothing about this one. */
 static void times_of_another_device_are_not_used(void **state) {
     Fixture *f = *state;
     Backend other = backend;
@@ -206,8 +205,9 @@ static double priced(Fixture *f, double weights, StepKind kind, bool known_weigh
     return seconds;
 }
 
-/* Where the weights of a model do not stay in the cache, each byte of a step's costs what the cost
-   file says; nothing where they do, or where that is not known. */
+/* Where the weights of a model do not stay in the cache, each byte of a step's weights costs the
+   time that the cost file gives. It costs nothing where the weights stay in the cache, or where the
+   cost file has no such time. */
 static void weights_that_leave_the_cache_cost(void **state) {
     Fixture *f = *state;
     const double alone = priced(f, 0, S_GEMM, true), much = 8 << 20, more = 200 << 20;
@@ -221,16 +221,17 @@ static void weights_that_leave_the_cache_cost(void **state) {
     assert_true(priced(f, more, S_COPY, true) == priced(f, 0, S_COPY, true));
 }
 
-/* A step that does little else than read weights is timed with as many copies of them as the model
-   has bytes. Other weights may need another kernel: there is room for what any of them asks for. */
+/* A step that does little but read weights is timed with as many copies of its weights as fill the
+   bytes of the model's weights. The kernels for the copies may need different workspaces; the
+   largest of them is allocated. */
 static void copies_of_weights_take_turns(void **state) {
     Fixture *f = *state;
     const double mib = 1 << 20;
     assert_int_equal(weights_copies(200 * mib, mib, 0), 96);
     assert_int_equal(weights_copies(10 * mib, mib, 2 * mib), 8);
-    assert_int_equal(weights_copies(200 * mib, mib, 100 * mib), 1); /* computes */
-    assert_int_equal(weights_copies(mib, mib, 0), 1);               /* stay in the cache */
-    assert_int_equal(weights_copies(200 * mib, 1000, 0), 1);        /* small */
+    assert_int_equal(weights_copies(200 * mib, mib, 100 * mib), 1); /* computes for long */
+    assert_int_equal(weights_copies(mib, mib, 0), 1);               /* the weights stay cached */
+    assert_int_equal(weights_copies(200 * mib, 1000, 0), 1);        /* the step has few weights */
     const PlanStep s = step_of(f->arena, 12);
     const bool known[2] = {false, true};
     for (int copies = 1; copies <= 5; copies += 4) {
@@ -247,10 +248,12 @@ static void copies_of_weights_take_turns(void **state) {
                                  &f->error) > 0);
         assert_int_equal(f->device.nseen, copies);
         assert_true(f->device.largest >= 1 << 20);
-        assert_int_equal(f->device.nweight, copies); /* equal ones a back end keeps only once */
+        assert_int_equal(f->device.nweight, copies); /* equal weights are kept once */
     }
 }
 
+/* A time that is 2 % less is no reason to leave the usual algorithm. Where the usual one cannot be
+   compiled and nothing else is known, the time is that of the model. */
 static void ties_and_failures(void **state) {
     Fixture *f = *state;
     char text[64] = "";
@@ -273,8 +276,8 @@ static void ties_and_failures(void **state) {
     assert_int_equal(missing, 1);
 }
 
-/* Timing a step takes memory: where there is none it is an error, and what was taken is given
-   back. */
+/* Timing a step allocates memory: a failed allocation is an error, and memory taken before it is
+   freed. */
 static void timing_survives_a_lack_of_memory(void **state) {
     Fixture *f = *state;
     PlanStep s = step_of(f->arena, 7);
@@ -293,7 +296,7 @@ static void timing_survives_a_lack_of_memory(void **state) {
     assert_true(failures > 1);
 }
 
-/* Two results that are parts of one slot: what is allocated reaches to the end of the last. */
+/* Two results may be parts of one slot: its allocation must reach to the end of the last one. */
 static void parts_of_one_slot_have_room(void **state) {
     Fixture *f = *state;
     int64_t size = 10;

@@ -1,4 +1,5 @@
-/* The file of measured costs: what is kept, for whom, and which files are refused. */
+/* graphs_costdb.c -- tests the cost file: which times it keeps, under which keys, and which files
+   it refuses. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -107,8 +108,8 @@ static void a_foreign_file_is_refused_and_left_alone(void **state) {
     assert_memory_equal(now, text, n);
 }
 
-/* A valid file whose first page is overwritten after SQLite's header, and one whose version is
-   another. */
+/* Tests a valid file whose first page is overwritten after SQLite's header, and a file of another
+   version. */
 static void a_damaged_file_is_refused(void **state) {
     Fixture *f = *state;
     char *bytes;
@@ -139,7 +140,7 @@ static void a_place_that_cannot_be_written_is_the_environments_fault(void **stat
     assert_int_equal(f->error.kind, E_ENVIRONMENT);
 }
 
-/* A slip in the path that a user gives must not create folders. */
+/* A typing error in the path that a user gives must not create folders. */
 static void a_folder_that_is_missing_is_not_made(void **state) {
     Fixture *f = *state;
     const char *missing = arena_format(f->arena, "%s/missing", f->folder);
@@ -160,7 +161,7 @@ static void the_default_path_follows_the_environment(void **state) {
     setenv("XDG_CACHE_HOME", arena_format(f->arena, "%s/c", f->folder), 1);
     assert_true(costdb_default_path(f->arena, &path, &f->error));
     assert_string_equal(path, arena_format(f->arena, "%s/c/isomer/costs.sqlite", f->folder));
-    CostDb *d = costdb_open(NULL, path, &f->error); /* its folders are made */
+    CostDb *d = costdb_open(NULL, path, &f->error); /* its folders are created */
     assert_non_null(d);
     costdb_close(d);
     setenv("XDG_CACHE_HOME", "relative", 1);

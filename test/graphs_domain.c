@@ -1,5 +1,5 @@
-/* graphs_domain.c -- which numbers inputs may hold, by what their elements reach; and what is drawn
-   from that. */
+/* graphs_domain.c -- tests the domains of inputs, that is, which numbers an input may hold given
+   the nodes that its elements reach, and the numbers that are drawn from a domain. */
 #include "graphs/domain.h"
 #include "test/shared/fixture.h"
 #include <math.h>
@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 typedef struct Row {
-    const char *graph; /* its first input is the one that is asked for */
+    const char *graph; /* the test asks for the domain of its first input */
     double low, high;
 } Row;
 
@@ -52,7 +52,7 @@ static void indices_are_places(void **state) {
         {"graph g %p : I64 [1, 1, 2] %x : F [1, 1, 2]\nbody\n %y = unpool %x %p shape=[1, 1, 5]\n"
          " out %y\n",
          0, 4},
-        /* of one row */
+        /* The indexed axis has one place. */
         {"graph g %i : I64 [2] %t : F [1, 4]\nbody\n %y = gather %t %i\n out %y\n", 0, 0},
     };
     CHECK(rows);
@@ -79,15 +79,15 @@ static void places_are_followed_to_inputs(void **state) {
         {IDS " %n = constant I64 [3] {3, 3, 3}\n %j = min %i %n\n %y = gather %t %j\n out %y\n", 0,
          INFINITY},
         {IDS " %s = reduce_sum %i axes=[1]\n %y = gather %t %s\n out %y\n", 0, 4.0 / 3},
-        /* two tables: the smaller one */
+        /* Two tables are indexed: the smaller one limits the index. */
         {"graph g %i : I64 [2] %t : F [5, 4] %u : F [3, 4]\nbody\n %y = gather %t %i\n"
          " %z = gather %u %i\n %s = add %y %z\n out %s\n",
          0, 2},
-        /* a table of places of a table */
+        /* The elements found in one table are indices into another. */
         {"graph g %i : I64 [2] %m : I64 [8] %t : F [5, 4]\nbody\n %j = gather %m %i\n"
          " %y = gather %t %j\n out %y\n",
          0, 7},
-        /* nothing indexes with it */
+        /* Nothing is indexed with the input. */
         {IDS " %f = cast %i to=F\n out %f\n", -INFINITY, INFINITY},
     };
     CHECK(rows);
@@ -98,7 +98,7 @@ static void places_are_followed_to_inputs(void **state) {
                     .high == 4);
 }
 
-/* Any two numbers of both domains add up, or multiply, to a place. */
+/* The sum, difference or product of any two numbers from both domains is a valid index. */
 static void two_inputs_share_a_bound(void **state) {
     static const char *const graphs[] = {
         "graph g %i : I64 [3] %k : I64 [3] %t : F [9, 4]\nbody\n %j = add %i %k\n"

@@ -1,5 +1,6 @@
-/* Weights outside the model's bytes: in files of their own, each looked at once however many
-   tensors name it, and in the World, to which a part refers instead of holding them. */
+/* graphs_external.c -- tests weights outside the model's bytes. They may lie in external files,
+   each of which is visited once however many tensors name it, or in the World, to which a part of a
+   model refers instead of containing the weights. */
 #include "test/shared/onnx_build.h"
 #include "graphs/onnx/model.h"
 #include "graphs/world.h"
@@ -28,7 +29,7 @@ static void add_external(Text *graph, const char *name, const char *file, size_t
     message(graph, 5, &t);
 }
 
-/* y = relu((x + a) + (b + c)): a and b in one file, c in another. */
+/* The model y = relu((x + a) + (b + c)), with a and b in one file and c in another. */
 static Text model_of_three(void) {
     Text g = text_new(arena);
     add_node(&g, "Add", "x", "a", "s");
@@ -68,7 +69,8 @@ static void files_are_visited_once(void **state) {
     assert_string_equal(seen.data, "one two ");
 }
 
-/* A copy that was made or compared is not read again, unless it was written to since. */
+/* A copy that was made or compared before is not read again unless its modification time
+   changed. */
 static void copies_are_compared_once(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
@@ -87,7 +89,8 @@ static void copies_are_compared_once(void **state) {
     assert_int_equal(e.kind, E_ENVIRONMENT);
     write_data(copy, 1);
     assert_true(external_copy(m, bytes, out, NULL, arena, &e));
-    /* With the time of the copy that was compared, nothing is seen: it was not read. */
+    /* With the modification time of the compared copy a change goes unnoticed, which shows that the
+       file was not read. */
     assert_int_equal(stat(copy, &before), 0);
     int fd = open(copy, O_WRONLY);
     assert_int_equal(pwrite(fd, "x", 1, 0), 1);
@@ -98,8 +101,8 @@ static void copies_are_compared_once(void **state) {
     world_free(w);
 }
 
-/* The same graph, node by node, in the same World, whether the part holds its weights or refers to
-   them. */
+/* Cuts the same part twice, once with its weights and once with references to them: both give the
+   same nodes in the same World. */
 static void parts_refer_to_weights(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
@@ -131,8 +134,8 @@ static void parts_refer_to_weights(void **state) {
     world_free(w);
 }
 
-/* What refers to blobs where there are none of that number or size is an error; where the caller
-   gave none, the same text is the name of a file. */
+/* A reference to a blob that does not exist or has another size is an error. Where the caller gave
+   no blobs, the same text is the name of a file. */
 static void references_are_checked(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);

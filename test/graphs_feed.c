@@ -1,5 +1,5 @@
-/* graphs_feed.c -- what inputs hold: options, the order in which other integers are tried, and the
-   same numbers whoever asks. */
+/* graphs_feed.c -- tests the data of inputs: the options, the order in which other integers are
+   tried, and that a sample does not depend on who asks for it. */
 #include "graphs/feed.h"
 #include "test/shared/fixture.h"
 #include "ops/core/element.h"
@@ -33,7 +33,7 @@ static bool make(World *w, int n, const char **option, Feed *f, Error *e) {
            feed_new(&o, INPUTS, input, f, e);
 }
 
-/* The same number everywhere, or -1. */
+/* The number that all elements of the input hold, or -1 if they differ. */
 static int64_t all_are(const Feed *f, int input) {
     int64_t v[N];
     Error e = {0};
@@ -60,7 +60,7 @@ static void integers_are_tried_one_by_one_then_all(void **state) {
     assert_true(f.attempt == 0 && all_are(&f, 0) == -1);
 }
 
-/* What the graph compares an input with comes first, of one input at a time. */
+/* Numbers with which the graph compares an input are tried first, for one input at a time. */
 static void numbers_asked_for_are_tried_first(void **state) {
     static const int64_t want[][2] = {{16000, -1}, {8000, -1}, {-1, 3}, {0, -1}, {1, -1},
                                       {-1, 0},     {-1, 1},    {0, 0},  {1, 1}};
@@ -69,7 +69,7 @@ static void numbers_asked_for_are_tried_first(void **state) {
     Error e;
     assert_true(make(w, 0, NULL, &f, &e));
     f.input[0].compared = (Compared){2, {16000, 8000}};
-    f.input[1].compared = (Compared){1, {5}}; /* floats are not free */
+    f.input[1].compared = (Compared){1, {5}}; /* floats are not tried */
     f.input[2].compared = (Compared){1, {3}};
     for (int k = 0; k < 9; k++) {
         assert_true(feed_next(&f));
@@ -122,7 +122,7 @@ static void a_sample_is_the_same_whoever_asks(void **state) {
     assert_true(feed_data(&f, 0, 2, NULL, N, other, &e));
     assert_memory_equal(one, two, sizeof one);
     assert_memory_not_equal(one, other, sizeof one);
-    assert_true(feed_data(&f, 3, 0, other, N, two, &e)); /* what the model says */
+    assert_true(feed_data(&f, 3, 0, other, N, two, &e)); /* the model's default */
     assert_memory_equal(two, other, sizeof two);
 }
 

@@ -1,5 +1,5 @@
-/* graphs_fold.c -- shape values and constant folding: what is computed, and what must stay as it is
-   so that files do not grow. */
+/* graphs_fold.c -- tests shape values and constant folding: what is computed, and what stays as it
+   is so that files do not grow. */
 #include "graphs/fold.h"
 #include "graphs/oracle.h"
 #include "graphs/shapevalue.h"
@@ -32,7 +32,7 @@ static void constants_are_computed(void **state) {
                "constant F [3] {-1, -2, -4}\n  out %2 %3\n");
 }
 
-/* A signaling NaN would become a quiet one on its way through doubles. */
+/* A conversion to double and back would turn the signaling NaN into a quiet one. */
 static void moved_elements_keep_their_bits(void **state) {
     (void)state;
     check_fold("graph g\nbody\n %k = constant F [2, 2] hex\"0100a07f00000080010000000000803f\"\n"
@@ -60,7 +60,7 @@ static void splats_stay_small(void **state) {
     check_fold(text, 4000, "  %1 = constant F [1000] splat(6)\n  %2 = add %x %1\n  out %2\n");
 }
 
-/* What fills the last byte of packed elements is none. */
+/* The bits that fill the last byte of packed elements do not count as elements. */
 static void packed_splats_stay_small(void **state) {
     (void)state;
     static const char text[] =
@@ -125,19 +125,19 @@ static void integers_are_followed(void **state) {
     assert_true(constant_get(w, value_constant(w, g.out[2]), NULL, &bytes));
     assert_int_equal(((const int64_t *)bytes)[0], -16);
     assert_int_equal(value_constant(w, g.out[1]), 0);
-    /* a reset takes away what was kept for an older value */
+    /* A reset discards the elements kept for a value; later polynomials take their place. */
     Graph h =
         graph_of(w, "graph h\nbody\n %k = constant I64 [3] {1, 20, 300}\n %a = neg %k\n out %a\n");
     WorldMark m = world_mark(w);
     elements_of(w, h.out[0], "-1, -20, -300");
     world_reset(w, m);
-    for (int k = 0; k < 100; k++) poly_int(w, 1000 + k); /* other numbers take its place */
+    for (int k = 0; k < 100; k++) poly_int(w, 1000 + k); /* other numbers reuse the place */
     elements_of(w, h.out[0], "-1, -20, -300");
     world_free(w);
 }
 
-/* Padding by ceil(size / stride), as TorchScript writes it; what float arithmetic might round onto
-   or across a whole number is not followed. */
+/* TorchScript computes padding as ceil(size / stride) in floats. Values are not followed where
+   float arithmetic might round them to a whole number or across one. */
 static void sizes_pass_through_floats(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
@@ -169,9 +169,9 @@ static void sizes_pass_through_floats(void **state) {
     world_free(w);
 }
 
-/* How a detector resizes its picture: a ratio that is no whole number, of sizes that are. What is
-   known of numbers joins what is known of open sizes. A sum of many numbers, whose order no runtime
-   promises, is not followed, nor what not all runtimes round alike. */
+/* A detector resizes its picture by a ratio that is not a whole number, computed from sizes that
+   are. Known numbers can be combined with open sizes. Not followed are sums of many numbers, whose
+   order no runtime promises, and functions that runtimes round differently. */
 static void numbers_pass_through_floats(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
@@ -202,8 +202,8 @@ static const char large[] = "graph g %x : F [64, 64]\nbody\n %a = constant F [64
                             "%b = exp %a\n %c = neg %a\n %i = constant I64 [1] {2}\n %j = add "
                             "%i %i\n %y = add %x %b\n %z = add %y %c\n out %z %j\n";
 
-/* What is drawn is neither what would be computed nor the same for two values; integers are
-   computed. */
+/* The drawn elements are not those that computing would give, and two values get different ones;
+   integers are computed. */
 static void what_is_only_timed_is_drawn(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
@@ -236,7 +236,7 @@ static void what_is_only_timed_is_drawn(void **state) {
     world_free(w);
 }
 
-/* A constant of an earlier folding is taken, even if it is not what would be computed. */
+/* A constant known from an earlier folding is used even if computing would give another. */
 static void what_is_known_is_not_computed_again(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);

@@ -1,5 +1,5 @@
-/* graphs_graph.c -- the node table: equal nodes are one node, values cover all results, marks
-   truncate, live nodes and uses are what the graph says. */
+/* graphs_graph.c -- tests the node table: equal nodes are one node, each result of a node is a
+   value, a reset to a mark removes later nodes, and live nodes and uses are those of the graph. */
 #include "test/shared/fixture.h"
 #include "graphs/world.h"
 #include <setjmp.h>

@@ -1,7 +1,8 @@
-/* graphs_host_steps.c -- steps that a back end cannot run are run by the CPU's, between copies:
-   with a plug-in that runs nothing (null_backend.c) and one that runs some kinds (wrong_backend.c),
-   the results are those of the CPU's back end; times count what passes on the host; what the CPU
-   cannot run either is an error. A layout that would make it refuse a step is not chosen. */
+/* graphs_host_steps.c -- tests that steps which a back end cannot run are run by the CPU back end,
+   with copies before and after. With a plug-in that runs nothing (null_backend.c) and one that runs
+   some kinds of step (wrong_backend.c), the results are those of the CPU back end, and measured
+   times include the steps on the host. A step that the CPU back end cannot run either is an error.
+   A layout for which a back end would refuse a step is not chosen. */
 #include "graphs/plan/execute.h"
 #include "graphs/plan/profile.h"
 #include "graphs/world.h"
@@ -16,7 +17,7 @@
 #include <cmocka.h>
 
 enum { INPUT = 2 * 3 * 8 * 8, OUTPUT = 2 * 5 * 64, STEPS = 16 };
-/* A convolution in place in a part of a concatenation, a gather (an operator), a sum. */
+/* A convolution written in place into a part of a concatenation, a reshape and a softmax. */
 static const char text[] = "graph g %x : F [2, 3, 8, 8]\nbody\n"
                            " %w = constant F [2, 3, 3, 3] seed(1)\n"
                            " %y = conv %x %w pads=[1, 1, 1, 1]\n"
@@ -56,7 +57,7 @@ static void run(const Plan *p, const char *name, const float *x, float *y) {
     assert_true(p->nstep <= STEPS);
     assert_true(runner_profile(r, step, &e));
     for (int k = 0; k < p->nstep; k++) assert_true(p->step[k].once || step[k] > 0 || *name == 'w');
-    assert_true(seconds > 0 || *name == 'w'); /* its own clock stands still */
+    assert_true(seconds > 0 || *name == 'w'); /* the clock of wrong_backend stands still */
     runner_free(r);
     device_close(&d);
 }
@@ -77,7 +78,7 @@ static void the_host_runs_what_a_back_end_cannot(void **state) {
     world_free(w);
 }
 
-/* Timed as it is run. */
+/* A step that the host runs can be timed alone. */
 static void a_step_on_the_host_has_a_time(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
@@ -117,7 +118,7 @@ static void what_nobody_can_run_is_an_error(void **state) {
     world_free(w);
 }
 
-/* A back end that refuses to pool what lies channels last. */
+/* A back end that refuses pools of images that lie channels last. */
 static const Backend *cpu;
 static int pools_planes_only(Device *d, const Step *s) {
     const bool last = s->kind == S_POOL && (s->view[0].stride[1] == 1 || s->view[1].stride[1] == 1);
@@ -150,7 +151,7 @@ static void images_of_a_step_that_would_be_refused_stay(void **state) {
         assert_non_null(p);
         for (int k = 0; k < p->nstep; k++)
             assert_true(picky.choices(other.device, &p->step[k].step) > 0);
-        assert_int_equal(views_last(p), refuses ? 2 : 6); /* %a is written and read */
+        assert_int_equal(views_last(p), refuses ? 2 : 6); /* the views that write and read %a */
     }
     device_close(&on);
     world_free(w);

@@ -1,4 +1,4 @@
-/* graphs_infinities.c -- which values an infinity of a constant reaches. */
+/* graphs_infinities.c -- tests which values an infinity in a constant may reach. */
 #include "graphs/infinities.h"
 #include "test/shared/fixture.h"
 #include <setjmp.h>
@@ -27,7 +27,8 @@ static void numbers_that_operators_write(void **state) {
     assert_false(reaches(*state, BODY " %m = fill value=-1e9 shape=[2, 2]\n %y = add %x %m\n"
                                       " out %y\n"));
     assert_true(reaches(*state, BODY " %y = pad %x pads=[0, 0, 1, 1] value=-3e38\n out %y\n"));
-    assert_false(reaches(*state, BODY " %y = clip %x max=3\n out %y\n")); /* a bound is not one */
+    /* The bound of a clip does not reach the result as an infinity. */
+    assert_false(reaches(*state, BODY " %y = clip %x max=3\n out %y\n"));
 }
 
 static void types_have_their_own_limits(void **state) {
@@ -42,7 +43,7 @@ static void softmax_is_moderate(void **state) {
                                       " %z = softmax %y axis=1\n out %z\n"));
 }
 
-/* A second question goes on where the first ended. */
+/* A second query continues where the first one stopped. */
 static void values_one_after_the_other(void **state) {
     World *w = *state;
     const Graph g = graph_of(w, BODY " %m = constant F [2, 2] splat(-3e38)\n %a = relu %x\n"
@@ -53,7 +54,7 @@ static void values_one_after_the_other(void **state) {
     assert_false(infinity_reaches(w, g.in[0]));
 }
 
-/* A value that was forgotten and given again is asked anew. */
+/* After a reset the same value number is another value, whose answer is not remembered. */
 static void values_given_again(void **state) {
     World *w = *state;
     const WorldMark mark = world_mark(w);

@@ -1,4 +1,5 @@
-/* The machine's roofline: which level of memory counts, and that rates are measured and kept. */
+/* graphs_machine.c -- tests the machine's roofline: which level of memory limits a step, and that
+   rates are measured once and kept. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +15,7 @@ static void the_least_time_is_the_larger_of_both(void **state) {
     (void)state;
     const Machine m = {.flops = 100, .n = 2, .level = {{10, 1000}, {INFINITY, 50}}};
     assert_true(machine_least(&m, 200, 1) == 2);
-    assert_true(machine_least(&m, 0, 10) == 0.01); /* fits */
+    assert_true(machine_least(&m, 0, 10) == 0.01); /* fits in the cache */
     assert_true(machine_least(&m, 0, 11) == 0.22);
     assert_true(machine_least(&m, 50, 100) == 2);
 }
@@ -39,7 +40,8 @@ static void remove_described(const char *folder, int n) {
         }
     assert_int_equal(remove(folder), 0);
 }
-/* Instructions, which come first here, have a cache of their own; the last level says no unit. */
+/* The instruction cache, which is listed first here, does not count; the size of the last level has
+   no unit. */
 static void sizes_of_caches_are_read(void **state) {
     (void)state;
     static const char *const text[][3] = {{"1\n", "Instruction\n", "64K\n"},

@@ -1,12 +1,13 @@
-/* Reading ONNX: what a file may contain and what is refused, on small models written here field by
-   field. */
+/* graphs_onnx.c -- tests reading ONNX: what a file may contain and what is refused, on small models
+   written here field by field. */
 #include "test/shared/onnx_build.h"
 #include "graphs/onnx/import/import.h"
 #include "graphs/onnx/item_text.h"
 #include "graphs/world.h"
 #include <stdio.h>
 
-/* x [2, 3] + w [3], then Relu; a field of a later ONNX after it. */
+/* The graph relu(x + w), with x [2, 3] and w [3], followed by a field that only a later ONNX
+   knows. */
 static Text small_graph(void) {
     Text g = text_new(arena);
     add_node(&g, "Add", "x", "w", "s");
@@ -44,7 +45,7 @@ static void reads_small_model(void **state) {
     world_free(w);
 }
 
-/* Every prefix of a model is refused, or is a model too. */
+/* Every prefix of a model is refused or is itself a model. */
 static void refuses_truncated_files(void **state) {
     (void)state;
     Text g = small_graph(), file = whole(&g);
@@ -62,7 +63,7 @@ static void refuses_truncated_files(void **state) {
     assert_true(refused > (int)g.size);
 }
 
-/* Every byte of a model changed in a few ways: refused or read, never worse. */
+/* Every byte of a model is changed in a few ways; the result is read or refused. */
 static void survives_damaged_files(void **state) {
     (void)state;
     Text g = small_graph(), file = whole(&g);
@@ -116,7 +117,7 @@ static void refuses_wrong_sizes(void **state) {
     refuse(&negative, path, "negative size");
     add_tensor(&few, "h", 4, 12);
     refuse(&few, "tensor 'h'", "does not have the length");
-    /* 2^64 bits, which do not fit the type that bytes are counted in */
+    /* The tensor has 2^64 bits, a number that overflows the type in which bytes are counted. */
     Text wraps = small_graph(), wraps_raw = small_graph();
     add_tensor_of(&wraps, "h", 11, INT64_C(1) << 58, 0);
     refuse(&wraps, "tensor 'h'", "less data");
@@ -124,7 +125,7 @@ static void refuses_wrong_sizes(void **state) {
     refuse(&wraps_raw, "tensor 'h'", "does not have the length");
 }
 
-/* A size, and an element of float_data, that stand alone in a field of another kind. */
+/* Tests a size, and an element of float_data, that stand alone in a field of another wire type. */
 static void single_numbers_are_of_their_kind(void **state) {
     (void)state;
     const char size_in_32_bits[] = {1 << 3 | WIRE_FIXED32, 4, 0, 0, 0};
@@ -140,7 +141,7 @@ static void single_numbers_are_of_their_kind(void **state) {
     }
 }
 
-/* Lists of numbers, one after another in a field: each is whole, and of 64 bits. */
+/* Tests packed lists of numbers: each number must be complete and fit into 64 bits. */
 static void packed_numbers_are_whole(void **state) {
     (void)state;
     static const struct {
@@ -202,8 +203,9 @@ static void missing_files_are_the_environment(void **state) {
     world_free(w);
 }
 
-/* One item of the ONNX spelling of an operator (ops/operator/operator.h): its special is one that
-   the importer knows, and the attribute that it fills is one of the operator's. */
+/* Checks one item of the ONNX spelling of an operator (ops/operator/operator.h): a special item
+   must be one that the importer knows, and any other must fill an attribute or constant input that
+   the operator has. */
 static bool item_right(const Op *op, const ItemText *item) {
     if (item->kind == ITEM_EQUALS || item->kind == ITEM_IGNORED) return true;
     if (item->kind == ITEM_SPECIAL) return item_known(op, item->ours, item->value);
@@ -225,7 +227,7 @@ static int unknown_items(const Op *op, const OnnxMap *map) {
     return unknown;
 }
 
-/* Each mark of the grammar in ops/operator/operator.h. */
+/* Reads each form of item in the grammar of ops/operator/operator.h. */
 static void items_are_read(void **state) {
     (void)state;
     static const ItemText want[] = {
@@ -267,7 +269,7 @@ static void items_are_read(void **state) {
     arena_free(a);
 }
 
-/* An unknown item makes every node of that version opaque, which nothing else notices. */
+/* An unknown item makes every node of that version opaque, which no other test notices. */
 static void every_spelling_is_known(void **state) {
     (void)state;
     static const OnnxMap wrong[] = {{"", "Relu", 7, 0, "no_such_item:recurrent"},

@@ -1,4 +1,6 @@
-/* Writing a changed model: what stays, what goes, which names things have. The graph is
+/* graphs_onnx_write.c -- tests writing a changed model: what is kept, what is removed, and how
+   things are named. The graph is
+
      s = x + w;  y = relu(s);  t = s * v;  z = sigmoid(t)   with outputs y and z. */
 #include "test/shared/fixture.h"
 #include "test/shared/onnx_build.h"
@@ -29,7 +31,7 @@ static Value call(World *w, const char *op, int nin, Value a, Value b) {
 
 static const char *tag(void *user, Value v) { return (void)v, user; }
 
-/* The file with `from` replaced by `to`, opened again. */
+/* Writes the model with `from` replaced by `to` and opens the result. */
 static Model *rewritten(Model *m, World *w, Value from, Value to, const char *rule) {
     Error e = {0};
     Graph g;
@@ -109,7 +111,8 @@ static void what_nothing_uses_goes(void **state) {
     world_free(w);
 }
 
-/* An output that another value takes over keeps its name; two outputs of one value too. */
+/* If another value replaces an output, the output keeps its name, also if two outputs become one
+   value. */
 static void outputs_keep_their_names(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
@@ -127,7 +130,7 @@ static void outputs_keep_their_names(void **state) {
     world_free(w);
 }
 
-/* New names do not meet those of the file, and are the same every time. */
+/* New names differ from all names in the file and are the same every time. */
 static void new_names_are_new_and_repeat(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
@@ -152,7 +155,7 @@ static void new_names_are_new_and_repeat(void **state) {
     world_free(w);
 }
 
-/* How many entries of one kind the written graph has. */
+/* The number of entries of one kind in the written graph. */
 static int count_fields(uint32_t number) {
     char *data;
     size_t n;
@@ -168,8 +171,8 @@ static int count_fields(uint32_t number) {
     return count;
 }
 
-/* More inputs than there are bits for places that attributes fill: `make ubsan` sees what a plain
-   build may not. */
+/* Tests a node with more inputs than there are bits for the places that attributes fill. `make
+   ubsan` sees an overflow that a plain build may not. */
 static void node_of_many_inputs_is_written(void **state) {
     (void)state;
     enum { MANY = 40 };
@@ -199,12 +202,12 @@ static void equal_constants_are_written_once(void **state) {
     Value y = call(w, "add", 2, call(w, "mul", 2, x, two),
                    call(w, "mul", 2, call(w, "exp", 1, call(w, "mul", 2, x, three), 0), two));
     Model *after = rewritten(m, w, sum_of(w, m), y, NULL);
-    assert_int_equal(count_fields(5), 3); /* 2, 3 and v; w is gone */
+    assert_int_equal(count_fields(5), 3); /* the initializers 2, 3 and v; w is gone */
     model_close(m), model_close(after);
     world_free(w);
 }
 
-/* Up to IR version 3 every initializer stands among the inputs. */
+/* Up to IR version 3, every initializer is also listed as an input. */
 static void old_versions_list_initializers(void **state) {
     (void)state;
     Error e = {0};
@@ -220,13 +223,12 @@ static void old_versions_list_initializers(void **state) {
     Model *after = rewritten(m, w, sum_of(w, m), call(w, "mul", 2, x, constant_of(w, 2)), NULL);
     assert_int_equal(model_graph(after)->nin, 1);
     assert_int_equal(count_fields(5), 2);  /* v and the 2 */
-    assert_int_equal(count_fields(11), 3); /* and x */
+    assert_int_equal(count_fields(11), 3); /* these two and x */
     model_close(m), model_close(after);
     world_free(w);
 }
 
-/* An operator that the model's version of ONNX lacks cannot be written, and says so; a composite
-   one is written as its definition. */
+/* A composite that the model's version of ONNX lacks is written as its definition. */
 static void operators_of_later_versions(void **state) {
     (void)state;
     Error e = {0};
@@ -247,7 +249,8 @@ static void operators_of_later_versions(void **state) {
     world_free(w);
 }
 
-/* A single node that cannot be written is found before anything is: erf came with version 9. */
+/* A node that the model's version of ONNX lacks is found before anything is written: erf came with
+   version 9. */
 static void nodes_of_later_versions(void **state) {
     (void)state;
     Error e = {0};

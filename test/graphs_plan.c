@@ -1,5 +1,6 @@
-/* graphs_plan.c -- plans: what is free is free, what can be fused is, memory is shared only by what
-   is not alive at once; and random graphs on the CPU give what their definitions say. */
+/* graphs_plan.c -- tests plans: views cost nothing, fusible operators are fused, and memory is
+   shared only by values that are not alive at once. Random graphs give on the CPU what their
+   definitions give. */
 #include "graphs/plan/execute.h"
 #include "graphs/oracle.h"
 #include "ops/backend/backend.h"
@@ -59,7 +60,7 @@ static void *random_tensor(World *w, Value v, uint64_t seed) {
     return p;
 }
 
-/* Runs the plan twice (memory is used again) and compares with the definitions. */
+/* Runs the plan twice, so that memory is reused, and compares with the definitions. */
 static void check_plan(World *w, const Graph *g, const Plan *p, double tolerance) {
     Error e = {0};
     const void **in = ARENA_NEW(w->arena, const void *, g->nin);
@@ -122,7 +123,7 @@ static void check_steps(const char *text, int nstep) {
     check_run(w, &g, 1e-5);
     world_free(w);
 }
-/* Of casts, which have no definition to compare with: test_run_model.py looks at the numbers. */
+/* Casts have no definition to compare with; test_run_model.py checks their results. */
 static void check_casts(const char *text, int nstep) {
     World *w = graph_world_new(NULL, 0);
     Graph g = graph_of(w, text);
@@ -142,11 +143,11 @@ static void epilogues_are_fused(void **state) {
                 1);
     check_steps("graph g %x : F [5, 8]\nbody\n %a = exp %x\n %b = sqrt %a\n %c = mul %b %a\n %d = "
                 "sub %c %x\n out %d\n",
-                1); /* both readers of a are taken in */
+                1); /* both readers of %a are fused */
     check_steps("graph g %x : F [5, 8]\nbody\n %a = exp %x\n %b = sqrt %a\n %c = mul %b %b\n %d = "
                 "sub %c %x\n out %d\n",
                 1);
-    /* A is an output. */
+    /* %a is an output, so it must be stored. */
     check_steps("graph g %x : F [5, 8]\nbody\n %a = exp %x\n %b = sqrt %a\n out %b %a\n", 2);
     check_steps("graph g %x : F [5, 8] %z : F [5, 8]\nbody\n %a = exp %x\n %b = div %a %z\n %c = "
                 "relu %b\n out %c\n",
@@ -154,7 +155,7 @@ static void epilogues_are_fused(void **state) {
     check_steps(
         "graph g %x : F [5, 8]\nbody\n %a = reduce_sum %x axes=[1]\n %b = sqrt %a\n out %b\n", 1);
 }
-/* Steps become one whatever type lies between them, unless they compute in different arithmetic. */
+/* Steps are fused whatever type lies between them, unless they compute in different arithmetic. */
 static void types_are_fused(void **state) {
     (void)state;
     check_steps("graph g %x : I32 [5, 8] %z : I32 [5, 8]\nbody\n %a = add %x %z\n %b = max %a %z\n "
@@ -169,11 +170,11 @@ static void types_are_fused(void **state) {
                 1);
     check_casts("graph g %x : I64 [5, 8] %z : I64 [5, 8]\nbody\n %a = add %x %z\n %b = cast %a "
                 "to=F\n %c = relu %b\n out %c\n",
-                2); /* a sum of 64 bits is not one of floats */
+                2); /* a sum in 64 bits differs from one of floats */
     check_casts(
         "graph g %x : U8 [5, 8] %z : U8 [5, 8]\nbody\n %a = max %x %z\n %b = cast %a to=F\n "
         "%c = exp %b\n out %c\n",
-        1); /* but a maximum of 8 bits is */
+        1); /* a maximum of 8-bit integers is the same in floats */
 }
 
 static void views_are_free(void **state) {
@@ -187,10 +188,10 @@ static void views_are_free(void **state) {
                 2);
     check_steps("graph g %x : F [4, 6]\nbody\n %t = transpose %x perm=[1, 0]\n %r = reshape %t "
                 "shape=[24]\n %y = exp %r\n out %y\n",
-                2); /* not affine: copied */
+                2); /* not affine, so it is copied */
 }
 
-/* Channels shuffled as in ShuffleNet: one strided copy. */
+/* Channels shuffled as in ShuffleNet become one strided copy. */
 static void shuffles_are_copies(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
@@ -221,18 +222,18 @@ static void concats_are_written_in_place(void **state) {
                           "reduce_sum %f axes=[0]\n out %h %g\n");
     Plan *p = planned(w, &g);
     if (steps_of(p, S_COPY) != 1) show(w, &g, p);
-    assert_int_equal(steps_of(p, S_COPY), 1); /* x alone */
+    assert_int_equal(steps_of(p, S_COPY), 1); /* only %x is copied */
     check_run(w, &g, 1e-5);
     world_free(w);
     w = graph_world_new(NULL, 0);
     g = graph_of(w, "graph g %x : F [2, 3]\nbody\n %a = exp %x\n %c = concat %a %a axis=0\n %d = "
                     "concat %a %x axis=0\n out %c %d %a\n");
-    check_run(w, &g, 1e-6); /* an output, and twice: copied */
+    check_run(w, &g, 1e-6); /* copied: one operand occurs twice, another is an output */
     world_free(w);
     check_steps(
         "graph g %x : F [2, 3] %y : F [2, 5]\nbody\n %a = exp %x\n %b = tanh %y\n %c = concat "
         "%a %b %x axis=1\n %d = sigmoid %c\n out %d\n",
-        3); /* those that write its parts, and a copy, take the reader over */
+        3); /* the sigmoid joins the steps that write the parts, and a copy */
 }
 
 static void constants_alone_are_computed_once(void **state) {
@@ -249,9 +250,7 @@ static void constants_alone_are_computed_once(void **state) {
     world_free(w);
 }
 
-/* An input left out has no slot: it keeps no step from being computed once, and nothing is read or
-   written in its place. */
-/* The greatest number of elements that a step whose program holds this instruction writes. */
+/* The most elements that a step whose program has this instruction writes; -1: no such step. */
 static int64_t written_by(const Plan *p, int op) {
     int64_t most = -1;
     for (int k = 0; k < p->nstep; k++)
@@ -269,8 +268,8 @@ static void check_written(const char *text, int op, int64_t elements) {
     check_run(w, &g, 1e-5);
     world_free(w);
 }
-/* A function of what repeats along an axis is computed once, if all who read it read along the
-   axes; a part of a program that constants determine becomes a step of its own. */
+/* A function of a value that repeats along an axis is computed once, if all its readers read along
+   the same axes. A part of a program that depends on constants only becomes a step of its own. */
 static void what_repeats_is_computed_once(void **state) {
     (void)state;
     check_written("graph g %x : F [3] %z : F [2, 5, 3]\nbody\n %b = broadcast %x shape=[2, 5, 3]\n "
@@ -282,24 +281,26 @@ static void what_repeats_is_computed_once(void **state) {
                   C_EXP, 3);
     check_written("graph g %x : F [3] %z : F [15]\nbody\n %b = broadcast %x shape=[5, 3]\n "
                   "%e = exp %b\n %r = reshape %e shape=[15]\n %y = mul %r %z\n out %y\n",
-                  C_EXP, 15); /* its axes are joined */
+                  C_EXP, 15); /* the reshape joins the repeated axis with another */
     check_written("graph g %x : F [3] %z : F [3]\nbody\n %b = broadcast %x shape=[5, 3]\n "
                   "%e = exp %b\n %r = reshape %e shape=[15]\n "
                   "%s = slice %r starts=[1] sizes=[3] steps=[1]\n %y = mul %s %z\n out %y\n",
-                  C_EXP, 15); /* from one row into the next */
+                  C_EXP, 15); /* the slice reaches from one row into the next */
     check_written("graph g %z : F [4, 3]\nbody\n %k = constant F [3] {1, 2, 3}\n "
                   "%b = broadcast %k shape=[4, 3]\n %q = mul %z %b\n %s = sqrt %b\n "
                   "%y = add %q %s\n out %y\n",
                   C_SQRT, 3);
     check_written("graph g %k : F [3] %z : F [4, 3]\nbody\n %b = broadcast %k shape=[4, 3]\n "
                   "%q = add %z %b\n %y = sqrt %q\n out %y\n",
-                  C_SQRT, 12); /* of what changes */
+                  C_SQRT, 12); /* %k is an input, so it differs between runs */
     check_written("graph g %z : F [4, 0]\nbody\n %k = constant F [0] {}\n "
                   "%b = broadcast %k shape=[4, 0]\n %q = mul %z %b\n %s = sqrt %b\n "
                   "%y = add %q %s\n out %y\n",
-                  C_SQRT, 0); /* a constant without elements has none to compute with */
+                  C_SQRT, 0); /* a constant without elements needs no computation */
 }
 
+/* An input that is left out has no slot: it does not keep a step from being computed only once, and
+   nothing is read or written in its place. */
 static void what_is_left_out_has_no_slot(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
@@ -308,7 +309,7 @@ static void what_is_left_out_has_no_slot(void **state) {
                           " %v = constant F [3, 2, 4] seed(3)\n %h = constant F [1, 2, 4] seed(4)\n"
                           " %a %b %c = lstm %v %w %r _ _ %h hidden=4\n %y = add %b %c\n %d %e %f = "
                           "lstm %x %w %r _ _ %h hidden=4\n out %y %d\n");
-    /* No truth value, and no slot is alive so. */
+    /* A byte that is neither true nor false, so that an uninitialized flag shows. */
     memset(arena_alloc(w->scratch, 1 << 16), 0xbe, 1 << 16);
     Plan *p = planned(w, &g);
     int once = 0;
@@ -367,8 +368,8 @@ static void what_cannot_be_run_is_named(void **state) {
     world_free(w);
 }
 
-/* Every allocation of a runner fails once: an error each time, and nothing is lost (the address
-   sanitizer looks). */
+/* Each allocation of a runner fails once: every failure is an error, and nothing leaks (the address
+   sanitizer checks). */
 static void running_out_of_memory_is_an_error(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
@@ -393,7 +394,7 @@ static void running_out_of_memory_is_an_error(void **state) {
     world_free(w);
 }
 
-/* A part of a graph, whose inputs are values inside it. */
+/* A part of a graph, whose inputs are values inside the graph, can be planned. */
 static void parts_of_graphs_can_be_planned(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);
@@ -499,8 +500,8 @@ static void random_graphs_run_as_defined(void **state) {
     }
 }
 
-/* Of all views, how many have channels with stride 1 between places that are further apart: axis 1,
-   or, where that is one place, axis 0. */
+/* The number of views that lie channels last. The channels are axis 1 or, where that has one place,
+   axis 0. */
 static int channels_last(const Plan *p) {
     int n = 0;
     for (int k = 0; k < p->nstep; k++)
@@ -522,7 +523,7 @@ static void check_layout(const char *text, int views) {
     check_run(w, &g, 1e-5);
     world_free(w);
 }
-/* A part of a larger plan: x and the result lie as is liked, the weights do not. */
+/* In a part of a plan, loose inputs and outputs may be laid out freely: here x and the result. */
 static void the_ends_of_a_part_may_lie_channels_last(void **state) {
     (void)state;
     static const bool loose[] = {true, false};
@@ -542,29 +543,29 @@ static void convolutions_lie_channels_last(void **state) {
 #define HEAD                                                                                       \
     "graph g %x : F [2, 3, 6, 5] %w : F [4, 3, 3, 3] %v : F [4, 4, 1, 1]\nbody\n %a = conv %x %w " \
     "pads=[1, 1, 1, 1]\n %b = conv %a %v\n"
-    check_layout(HEAD " %c = conv %b %v\n out %c\n", 4); /* inputs and outputs stay */
+    check_layout(HEAD " %c = conv %b %v\n out %c\n", 4); /* inputs and outputs stay as they are */
     check_layout(HEAD " %s = sigmoid %b\n %c = concat %b %s %a axis=1\n %u = slice %c starts=[0, "
                       "2, 1, 0] sizes=[2, 8, 4, 5]\n %d = relu %u\n out %d\n",
                  6);
     check_layout(HEAD " %c = maxpool %b kernel=[2, 2]\n %d = conv %c %v\n out %d\n", 6);
-    /* flattened: %b stays. */
+    /* %b is flattened and stays as it is. */
     check_layout(HEAD " %c = reshape %b shape=[2, 120]\n %d = relu %c\n out %d\n", 2);
     check_layout(HEAD " %c = reshape %b shape=[2, 2, 2, 30]\n %t = transpose %c perm=[0, 2, 1, "
                       "3]\n %d = reshape %t shape=[2, 4, 6, 5]\n"
                       " %e = conv %d %v\n out %e\n",
                  5);
     check_layout(HEAD " %m = reduce_mean %b axes=[2, 3]\n %d = relu %m\n out %d\n", 4);
-    /* A norm over the channels reads them last, and what it writes stays so. */
+    /* A norm over the channels reads them in the last place, and its result stays so. */
     check_layout(HEAD " %t = transpose %b perm=[0, 2, 3, 1]\n %s = mul %t %t\n %m = reduce_mean %s "
                       "axes=[3]\n out %m\n",
                  3);
-    /* What is written lies as what is read, although its axes are not those of an image. */
+    /* A result has the layout of the operand although its axes are not those of an image. */
     check_layout("graph g %x : F [1, 3, 6, 5] %w : F [4, 3, 3, 3] %v : F [4, 4, 1, 1]\nbody\n %a = "
                  "conv %x %w pads=[1, 1, 1, 1]\n %b = conv %a %v\n %r = reshape %b shape=[4, 1, 6, "
                  "5]\n %s = mul %r %r\n %q = reshape %s shape=[1, 4, 6, 5]\n %m = reduce_mean %q "
                  "axes=[1]\n out %m\n",
                  5);
-    /* A depthwise convolution whose result is flattened reads planes too. */
+    /* A depthwise convolution whose result is flattened reads planes, too. */
     check_layout(
         "graph g %x : F [2, 3, 6, 5] %w : F [4, 3, 3, 3] %v : F [4, 4, 1, 1] %u : F [4, 1, 3, "
         "3]\nbody\n %a = conv %x %w pads=[1, 1, 1, 1]\n %b = conv %a %v\n %r = reshape %b "

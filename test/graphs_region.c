@@ -1,5 +1,6 @@
-/* graphs_region.c -- regions: barriers divide, equal parts are found, no path leaves a region and
-   comes back, cuts are narrow, and a region put back is the graph. */
+/* graphs_region.c -- tests regions: opaque nodes separate them, equal regions are recognized, no
+   path leaves a region and re-enters it, large groups are cut at few values, and substituting a
+   region into the graph gives the graph. */
 #include "graphs/region.h"
 #include "test/shared/fixture.h"
 #include "graphs/world.h"
@@ -34,7 +35,7 @@ static void equal_layers_are_one_region(void **state) {
     int n = regions_find(w, w->arena, &g, 200, &r);
     assert_int_equal(n, 3);
     assert_string_equal(r[0].hash, r[1].hash);
-    assert_string_not_equal(r[0].hash, r[2].hash); /* a number is part of what is computed */
+    assert_string_not_equal(r[0].hash, r[2].hash); /* 2 became 3 */
     Graph a, b;
     Error e = {0};
     assert_true(region_graph(w, w->arena, &r[0], &a, NULL, &e));
@@ -49,7 +50,8 @@ static void equal_layers_are_one_region(void **state) {
     world_free(w);
 }
 
-/* Is there a path from a node of the region through one outside back into it? */
+/* Returns whether no path leads from a node of the region through a node outside back into the
+   region. */
 static bool convex(World *w, const Graph *g, const Region *r) {
     NodeList live = graph_live(w, w->arena, g);
     bool *inside = ARENA_NEW(w->arena, bool, node_count(w) + 1),
@@ -82,7 +84,8 @@ static void regions_are_convex(void **state) {
     world_free(w);
 }
 
-/* Blocks of a wide middle joined by one value: cuts fall between blocks. */
+/* Twelve blocks, each wide in the middle, are joined by one value each: the cuts fall between
+   blocks. */
 static void large_groups_are_cut_where_it_is_narrow(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);

@@ -1,8 +1,8 @@
-/* graphs_replay.c -- plans that are replayed: on the back end for GPUs with the host for a GPU
-   (test/cuda), what was recorded gives the bytes that single steps give, for the input of the first
-   run and for others, with steps on the host between two recordings; where recording fails, the
-   steps run one by one; a recording that misses something is seen. Skipped where CUDA's headers are
-   missing. */
+/* graphs_replay.c -- tests the recording and replay of plans on the back end for GPUs, with the
+   host in place of a GPU (test/cuda). A replay gives the bytes that single steps give, for the
+   input of the first run and for others, also with steps on the host between two recordings. Where
+   recording fails, the steps run one by one. A recording that misses an operation gives a wrong
+   result, which the comparison notices. The tests are skipped where CUDA's headers are missing. */
 #include "graphs/plan/execute.h"
 #include "graphs/plan/profile.h"
 #include "graphs/world.h"
@@ -18,8 +18,9 @@
 #include <cmocka.h>
 
 enum { INPUT = 2 * 3 * 8 * 8, OUTPUT = 2 * 5 * 64, STEPS = 16 };
-/* Weights that are scaled once, a convolution in place in a part of a concatenation, a product
-   with a library's algorithm and a program after it, an operator of the host. */
+/* Weights that are negated once, a convolution written in place into a part of a concatenation, a
+   matrix product by a library's algorithm with a program after it, and an operator that only the
+   host runs. */
 static const char text[] = "graph g %x : F [2, 3, 8, 8]\nbody\n"
                            " %v = constant F [2, 3, 3, 3] seed(1)\n"
                            " %w = neg %v\n"
@@ -101,7 +102,7 @@ static void replays_equal_single_steps(void **state) {
     const int steps = runner_recorded(r, &pieces, &why);
     assert_string_equal(why, "");
     assert_true(steps >= 3);
-    assert_int_equal(pieces, 2); /* before and after the host's step */
+    assert_int_equal(pieces, 2); /* one before and one after the host's step */
     runner_free(r);
     bed_free(&b);
 }
@@ -146,7 +147,7 @@ static void a_recording_that_misses_something_is_seen(void **state) {
     bed_free(&b);
 }
 
-/* After a profile, which marks times in a recording of its own, runs give what they gave. */
+/* A profile records the plan anew with time marks; runs after it give what they gave before. */
 static void every_step_has_a_time(void **state) {
     float want[OUTPUT], got[OUTPUT];
     double seconds, each[STEPS], sum = 0;
@@ -192,8 +193,8 @@ static void steps_alone_are_timed_by_recordings(void **state) {
     }
 }
 
-/* A gather has a kernel of the host and a definition: a back end that runs loop programs gets the
-   definition, of which it has a kernel of its own. */
+/* A gather has a kernel on the host and a definition. For a back end that runs loop programs, the
+   plan contains the definition instead of the operator, so that the device runs it. */
 static void gathers_run_on_the_device(void **state) {
     static const char gather[] = "graph g %x : F [20, 6] %i : I64 [5]\nbody\n"
                                  " %y = gather %x %i axis=0\n out %y\n";
@@ -221,8 +222,8 @@ static void gathers_run_on_the_device(void **state) {
     bed_free(&b);
 }
 
-/* Normalizations and a softmax with what is around them become one step each, which gives what
-   single steps give; what others read as well stays a step of its own. */
+/* Normalizations and a softmax become one step each with the operators around them and give the
+   results of single steps. A value that others read as well remains a step of its own. */
 static void chains_over_rows_are_one_step(void **state) {
     static const char chains[] = "graph g %x : F [2, 3, 8, 8]\nbody\n"
                                  " %s = constant F [8] seed(1)\n"
@@ -248,7 +249,7 @@ static void chains_over_rows_are_one_step(void **state) {
     bed_make(&b, "");
     Graph g = graph_of(b.w, chains);
     if (!device_open(&cpu, NULL, "cpu", "", &e)) fail_msg("%s", e.reason);
-    Plan *plain = plan_build(b.w, b.w->arena, &g, (Sizes){0}, &e); /* of no device's steps */
+    Plan *plain = plan_build(b.w, b.w->arena, &g, (Sizes){0}, &e); /* for no particular device */
     b.plan = plan_build_for(&b.device, b.w, b.w->arena, &g, (Sizes){0}, NULL, &e);
     if (!plain || !b.plan) fail_msg("%s", e.reason);
     int rows = 0;

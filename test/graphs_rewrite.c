@@ -1,5 +1,6 @@
-/* graphs_rewrite.c -- substitution is simultaneous, rebuilds what stands above and nothing else,
-   and says what does not fit; composites become their definitions. */
+/* graphs_rewrite.c -- tests substitution: it is simultaneous, rebuilds only the nodes that
+   depend on the replaced values, and names a node that does not fit. Composites become their
+   expansions. */
 #include "graphs/rewrite.h"
 #include "graphs/world.h"
 #include "test/shared/fixture.h"
@@ -49,7 +50,7 @@ static void replacements_do_not_see_each_other(void **state) {
     assert_string_equal(
         graph_body(w, &out),
         "  %1 = exp %x\n  %2 = relu %x\n  %3 = sub %1 %2\n  %4 = relu %1\n  out %3 %4\n");
-    /* x -> relu(x): the relu of the replacement keeps its x */
+    /* x -> relu(x): the relu that replaces x keeps its own x. */
     assert_true(graph_substitute(w, w->arena, &g, &(Substitution){1, g.in, from}, &out, NULL, &e));
     assert_string_equal(graph_body(w, &out), "  %1 = relu %x\n  %2 = relu %1\n  %3 = exp %1\n  %4 "
                                              "= sub %2 %3\n  %5 = relu %2\n  out %4 %5\n");
@@ -71,7 +72,7 @@ static void one_of_several_results_can_be_replaced(void **state) {
     assert_true(graph_substitute(w, w->arena, &g, &(Substitution){1, &from, &to}, &out, &map, &e));
     assert_string_equal(graph_body(w, &out), "  %1 %2 = split %x axis=1 sizes=[3, 3]\n  %3 = neg "
                                              "%1\n  %4 = add %3 %1\n  out %3 %4 %1\n");
-    /* a replaced result of a rebuilt node stays replaced */
+    /* A replaced result of a rebuilt node stays replaced. */
     Value from2[] = {g.in[0], from}, twice[] = {to, to};
     Type t = *value_type(w, g.in[0]);
     twice[0] = graph_input(w, "y", &t);

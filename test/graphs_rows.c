@@ -1,6 +1,6 @@
-/* graphs_rows.c -- steps over rows that the planner makes for the CPU (graphs/plan/plan_rows.c) of
-   16-bit floats: a chain is one step, which rounds what its steps would have stored, and an output
-   that nothing reads is not computed. */
+/* graphs_rows.c -- tests the steps over rows that the planner makes for the CPU
+   (graphs/plan/plan_rows.c), with 16-bit floats: a chain becomes one step, which rounds where the
+   single steps would have stored a value. */
 #include "graphs/plan/execute.h"
 #include "graphs/world.h"
 #include "ops/base/random.h"
@@ -18,9 +18,9 @@ enum { ROWS = 6, COLUMNS = 80, COUNT = ROWS * COLUMNS };
 typedef struct Planned {
     World *w;
     OpenDevice cpu;
-    Plan *plain, *joined; /* of no device's steps; of the CPU's */
+    Plan *plain, *joined; /* for no particular device; for the CPU */
 } Planned;
-/* `body` of inputs x [6, 80], s and b [80] of a type, with % for its name. */
+/* Builds both plans of `body`, whose inputs are x [6, 80], s [80] and b [80] of one type. */
 static void make_plans(Planned *p, const char *body, const char *type) {
     p->w = graph_world_new(NULL, 0);
     Error e = {0};
@@ -41,7 +41,8 @@ static void run_plan(const Planned *p, const Plan *plan, const void *const in[],
     if (!r || !runner_run(r, in, (void *[]){y}, &e)) fail_msg("%s", e.reason);
     runner_free(r);
 }
-/* Of x around a number, where 16 bits are coarse. */
+/* Compares the two plans of `body`, with x drawn around a number at which 16-bit floats are
+   coarse. */
 static void check_chain(const char *body, DType type, double around, int steps) {
     Planned p;
     make_plans(&p, body, dtype_name(type));
@@ -73,7 +74,7 @@ static void chains_of_16_bits_are_one_step(void **state) {
     for (int k = 0; k < 2; k++) {
         check_chain(" %n = layernorm %x %s %b axis=1\n out %n\n", types[k], 0, 1);
         check_chain(" %p = softmax %x axis=1\n %r = exp %p\n out %r\n", types[k], 0, 1);
-        /* What lies between is rounded, which here decides. */
+        /* Here the rounding of the intermediate value decides. */
         check_chain(" %t = broadcast %s shape=[6, 80]\n %a = add %x %t\n %p = softmax %a axis=1\n"
                     " out %p\n",
                     types[k], 300, 1);

@@ -1,5 +1,5 @@
-/* graphs_text.c -- the text form: every case prints back as it stands, in a fresh World and in one
-   full of other nodes; wrong texts fail at the right place. */
+/* graphs_text.c -- tests the text form of graphs: every case prints as it stands, in a new World
+   and in one full of other nodes, and errors in texts are reported at their place. */
 #include "graphs/graph_text.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
@@ -60,7 +60,7 @@ static void cases_print_as_they_stand(void **state) {
     assert_true(n >= 3);
 }
 
-/* Random canonical texts: chains over earlier values, printed and read again. */
+/* Random chains over earlier values are printed and read again. */
 static void random_graphs_come_back(void **state) {
     (void)state;
     static const char *const unary[] = {"relu", "sigmoid", "exp", "neg"}, *const binary[] = {
@@ -87,7 +87,7 @@ static void random_graphs_come_back(void **state) {
         assert_true(parse(v, "g", s, &again, &e));
         assert_string_equal(printed(v, "g", &again), s);
         assert_true(parse(w, "g", s, &again, &e));
-        assert_memory_equal(again.out, g.out, sizeof out); /* equal nodes are the same */
+        assert_memory_equal(again.out, g.out, sizeof out); /* equal nodes are one node */
         world_free(w);
         world_free(v);
     }
@@ -188,8 +188,8 @@ static void elements_of_small_floats_round_to_nearest_even(void **state) {
     assert_int_equal(u, 0);
 }
 
-/* A mapped file aligns nothing: what is read there need not be (the undefined-behaviour sanitizer
-   looks). */
+/* Elements of a mapped file may lie at unaligned addresses; the undefined-behaviour sanitizer
+   checks that reading them is allowed. */
 static void elements_are_read_where_they_stand(void **state) {
     (void)state;
     static const DType types[] = {DT_FLOAT, DT_DOUBLE, DT_FLOAT16, DT_BFLOAT16, DT_INT64,
@@ -208,7 +208,7 @@ static void elements_are_read_where_they_stand(void **state) {
     }
 }
 
-/* One word of a list of words. */
+/* Draws one word of a list; *length is its length. */
 static const char *drawn(Random *r, const char *words, int *length) {
     int n = 0;
     const char *at = words;
@@ -235,8 +235,8 @@ static void add_attr(Text *t, Random *r, const AttrDef *def) {
     if (def->kind == A_INTS) text_add(t, "]");
 }
 
-/* Nodes of every operator with drawn attributes and inputs, those that shape() accepts: printed,
-   read in another World, printed again. */
+/* Draws nodes of every operator with random attributes and inputs. Each node that shape() accepts
+   is printed, read in another World and printed again. */
 static void nodes_of_every_operator_come_back(void **state) {
     (void)state;
     static const char inputs[] = "graph g\n  %a : F [2, 4, 6, 6]\n  %b : F [4, 4, 3, 3]\n  %c : F "
@@ -274,8 +274,8 @@ static void nodes_of_every_operator_come_back(void **state) {
     assert_true(covered * 3 > op_count() * 2);
 }
 
-/* Damaged texts: an error or a graph, never anything else. Memory is limited, so that absurd sizes
-   are an error too. */
+/* A damaged text gives an error or a graph, never anything else. The memory limit makes absurd
+   sizes an error, too. */
 static void try_text(const char *text, size_t n, int *good) {
     Escape escape = {.error = {.kind = E_NONE}};
     Arena *a = arena_new(NULL, 0);

@@ -1,7 +1,9 @@
-/* kernels.c -- times the CPU back end's kernels on layers of real models, each choice: microseconds
-   (the minimum over rounds) and GFLOP/s, or GB/s where memory is what counts. Usage:
-   build/test/bench/kernels [FILTER] [OPTIONS OF THE BACK END] Build: make
-   build/test/bench/kernels */
+/* kernels.c -- times the CPU back end's kernels on layers of real models. For each choice of
+   algorithm it prints the microseconds (the minimum over rounds) and the rate: GFLOP/s, or GB/s for
+   steps whose time is limited by memory.
+
+   Usage: build/test/bench/kernels [FILTER] [OPTIONS OF THE BACK END]
+   Build: make build/test/bench/kernels */
 #include "ops/backend/backend.h"
 #include "ops/core/type.h"
 #include "ops/backend/view.h"
@@ -15,9 +17,10 @@ typedef struct Bench {
     int64_t param[16];
     Scalar code[16];
     double flops, bytes;
-    bool known; /* view 2 is a weight */
+    bool known; /* view 2 is a constant weight */
 } Bench;
-enum { GELU = (int)STEP_KIND_COUNT + (int)SCALAR_OP_COUNT }; /* beside both */
+/* An operator code for ewise() that is neither a StepKind nor a ScalarOp. */
+enum { GELU = (int)STEP_KIND_COUNT + (int)SCALAR_OP_COUNT };
 static const Backend *cpu;
 static Device *device;
 
@@ -104,7 +107,7 @@ static void conv(const char *filter, const char *name, int64_t c, int64_t size, 
     }
     report(name, &b, filter);
 }
-/* 3x3 convolutions between images that lie channels last. */
+/* A 3x3 convolution whose input and output images lie channels last. */
 static void conv_last(const char *filter, const char *name, int64_t c, int64_t size, int64_t o) {
     Bench b = {.known = true};
     static const int order[] = {0, 3, 1, 2};
@@ -126,7 +129,7 @@ static void gemm(const char *filter, const char *name, int64_t batch, int64_t m,
     if (known) b.view[2].stride[0] = 0;
     report(name, &b, filter);
 }
-/* With a bias along the columns and relu. */
+/* A matrix product with an epilogue: a bias along the columns, then relu. */
 static void gemm_fused(const char *filter, const char *name, int64_t m, int64_t n, int64_t k) {
     Bench b = {.known = true};
     set_gemm(&b, 1, m, n, k);
@@ -136,7 +139,7 @@ static void gemm_fused(const char *filter, const char *name, int64_t m, int64_t 
         code(&b, C_RELU, 2, 0, 0);
     report(name, &b, filter);
 }
-/* By a second factor that lies transposed. */
+/* A matrix product whose second factor lies transposed. */
 static void gemm_across(const char *filter, const char *name, int64_t batch, int64_t m, int64_t n,
                         int64_t k) {
     Bench b = {.known = false};
@@ -144,7 +147,7 @@ static void gemm_across(const char *filter, const char *name, int64_t batch, int
     b.view[2].stride[1] = 1, b.view[2].stride[2] = k;
     report(name, &b, filter);
 }
-/* The same steps in 8 bits, without zero points: sums of integers. */
+/* Turns a step into its 8-bit form without zero points, whose results are integer sums. */
 static void bytes_of(Bench *b) {
     b->view[0].dtype = DT_INT32, b->view[1].dtype = DT_UINT8, b->view[2].dtype = DT_INT8;
     b->param[b->step.nparam++] = 0;
@@ -167,7 +170,7 @@ static void ewise(const char *filter, const char *name, int64_t rows, int64_t co
     Bench b = {.bytes = 4.0 * (double)(rows * columns) * (1 + views)};
     start(&b, S_EWISE, 1 + views);
     for (int i = 0; i <= views; i++) b.view[i] = dense(i, rows, columns, 0, 0);
-    if (op == GELU) { /* gelu */
+    if (op == GELU) {
         code(&b, C_VIEW, 1, 0, 0), code(&b, C_CONST, 0, 0, 0.70710678118654752),
             code(&b, C_MUL, 0, 1, 0), code(&b, C_ERF, 2, 0, 0);
         code(&b, C_CONST, 0, 0, 1), code(&b, C_ADD, 3, 4, 0), code(&b, C_MUL, 0, 5, 0),

@@ -1,11 +1,17 @@
-/* forks.c -- optimize-model many times from one process that has read the rules (of FILE, if one is
-   given): optimize-forks [FILE], linked around the program's own objects (the Makefile's --wrap). A
-   line "MESSAGES\tARGUMENT\t.." on standard input is one run: a child process calls the program's
-   main with these arguments, its standard error in the file MESSAGES; the answer is a line "STATUS
-   SECONDS KB": as wait4 gives it, by the clock, most memory. All is done as the program does it,
-   except that the library of rules is in the World before the model instead of after it: a child
-   starts with the World and the rules of its parent. Memory that the parent took raises where the
-   child's would, and is not given back by a child. */
+/* forks.c -- optimize-forks [FILE] runs optimize-model many times without reading the rules again
+   each time. One parent process reads the rules (those of FILE, if one is given) and forks a child
+   for every run.
+
+   A line "MESSAGES\tARGUMENT\t.." on standard input is one run: the child calls the program's main
+   with these arguments and with its standard error in the file MESSAGES. The answer is a line
+   "STATUS SECONDS KB": the status as wait4 gives it, the wall-clock time, and the peak memory of
+   the child.
+
+   The program is linked with optimize-model's own objects, of which the Makefile's --wrap replaces
+   a few functions. A run does what optimize-model does, except that the rules enter the World
+   before the model instead of after it, since a child starts with the World and the rules of its
+   parent. When memory that the parent allocated causes a failure, the failure is raised in the
+   child's Escape; the child does not free the parent's memory. */
 #include "ops/backend/backend.h"
 #include "search/library.h"
 #include <fcntl.h>
@@ -33,10 +39,10 @@ bool __wrap_library_open(World *, Arena *, const LibraryOptions *, Library *, Er
 _Noreturn void __wrap_escape_raise(Escape *, ErrorKind, const char *format, ...);
 int __wrap_main(int argc, char **argv);
 
-static struct { /* what the parent made, and who uses it in a child */
+static struct { /* what the parent prepared, and the Escape of the child that uses it */
     Escape escape, *user;
     World *w;
-    const char *rules; /* the file; NULL: the library */
+    const char *rules; /* the file of rules; NULL: the library */
     Library library;
     bool is_child;
 } ready;
@@ -52,7 +58,8 @@ World *__wrap_graph_world_new(Escape *escape, size_t limit) {
 }
 
 static bool same_rules(const char *a, const char *b) { return a && b ? !strcmp(a, b) : a == b; }
-/* A command has no discovered rules, and the built-in runtime none either (no_discovered). */
+/* A command as target has no discovered rules, and the built-in runtime has none either (see
+   no_discovered). */
 static bool same_target(const char *a) { return !strcmp(a, "isomer") || strchr(a, ' '); }
 
 bool __wrap_library_open(World *w, Arena *a, const LibraryOptions *o, Library *l, Error *e) {
@@ -86,12 +93,12 @@ static bool prepare(void) {
     LibraryOptions options = {.rules = ready.rules, .target = "isomer"};
     ready.w = __real_graph_world_new(&ready.escape, 0);
     Device *device = NULL;
-    const Backend *cpu = backend_open("cpu", &e); /* and the libraries that it opens */
+    const Backend *cpu = backend_open("cpu", &e); /* also opens its libraries */
     if (cpu) device = cpu->open("", reason, sizeof reason);
     if (device) cpu->close(device);
     if (__real_library_open(ready.w, arena_new(&ready.escape, 0), &options, &ready.library, &e) &&
         no_discovered(&ready.library.set, &e)) {
-        /* What was freed here need not be watched in every child. */
+        /* Memory freed so far need not stay in the sanitizer's quarantine in every child. */
         if (__sanitizer_purge_allocator) __sanitizer_purge_allocator();
         return true;
     }
@@ -111,7 +118,7 @@ static void child(int argc, char **argv) {
     ready.is_child = true;
     int code = __real_main(argc, argv);
     fflush(NULL);
-    _exit(code); /* the parent's library needs no farewell */
+    _exit(code); /* skips the exit handlers of libraries that the parent opened */
 }
 
 static double now(void) {

@@ -1,4 +1,4 @@
-/* fuzz.c -- what targets demand; see fuzz.h. */
+/* fuzz.c -- the checks that the fuzzing targets share; see fuzz.h. */
 #include "test/fuzz/fuzz.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* target_costdb.c -- any bytes as a file of costs. What opens answers and takes an entry, or says
-   why it does not. */
+/* target_costdb.c -- arbitrary bytes as a cost file. A file that opens answers queries and takes a
+   new entry, or says why it cannot. */
 #include "graphs/plan/costdb.h"
 #include "test/fuzz/fuzz.h"
 #include <math.h>

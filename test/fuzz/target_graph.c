@@ -1,5 +1,5 @@
-/* target_graph.c -- any bytes as the text form of graphs. What is read is printed, and what is
-   printed is read and printed as the same. */
+/* target_graph.c -- arbitrary bytes as the text form of a graph. A graph that is read is printed;
+   reading and printing this text gives the same text again. */
 #include "graphs/graph_text.h"
 #include "test/fuzz/fuzz.h"
 #include "graphs/world.h"

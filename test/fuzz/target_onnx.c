@@ -1,5 +1,5 @@
-/* target_onnx.c -- any bytes as a model. What opens is written back unchanged byte for byte, and
-   written anew node by node it opens again. */
+/* target_onnx.c -- arbitrary bytes as an ONNX model. A model that opens is written back unchanged,
+   byte for byte; if every node is written anew, the result opens again. */
 #include "graphs/onnx/export/export.h"
 #include "test/fuzz/fuzz.h"
 #include "graphs/world.h"
@@ -14,7 +14,7 @@ typedef struct Opened {
     Error error;
 } Opened;
 
-/* Opens bytes through a file without a name. False: refused. */
+/* Opens the bytes through a file in memory. Returns false if they are refused. */
 static bool open_bytes(Escape *escape, const void *bytes, size_t n, volatile Opened *o) {
     char path[40];
     int fd = memfd_create("model", MFD_CLOEXEC);
@@ -35,12 +35,13 @@ static void write_back(Opened *o, Arena *a, bool anew, char **bytes, size_t *n) 
     ModelWrite x = {.graph = model_graph(o->m), .map = &(ValueMap){0}, .regenerate = anew};
     if (model_bytes(o->m, &x, a, bytes, n, &o->error)) return;
     fuzz_need(anew, "an unchanged model is written");
-    /* A node that the operator set of the file cannot say. */
+    /* A node may have no spelling in the operator set of the file. */
     if (o->error.kind != E_CHECK) fuzz_refused(&o->error);
     *bytes = NULL;
 }
 
-/* Writing may need more memory than it is given; the bytes are then NULL. */
+/* Writes the model unchanged, then with every node written anew. If that needs more memory than the
+   arena may have, *bytes is NULL. */
 static void write_both(const Opened *o, Escape *escape, Arena *a, const uint8_t *data, size_t size,
                        char **bytes, size_t *n) {
     Opened again = *o;

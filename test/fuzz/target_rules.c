@@ -1,5 +1,6 @@
-/* target_rules.c -- any bytes as rules. What is read is identified, built at its first lengths,
-   checked as if it were to be used, printed, and read back as the same. */
+/* target_rules.c -- arbitrary bytes as a file of rules. For each rule that is read, an instance is
+   built at its first lengths and its verdict is checked; then all rules are printed, and reading
+   this text gives rules with the same identifiers and the same text. */
 #include "rules/rule.h"
 #include "test/fuzz/fuzz.h"
 #include "graphs/world.h"

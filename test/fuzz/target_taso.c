@@ -1,5 +1,5 @@
-/* target_taso.c -- any bytes as a file of TASO's substitutions. Its rules are text of ours: what is
-   read prints and is built at its first lengths, or says why not. */
+/* target_taso.c -- arbitrary bytes as a file of TASO's substitutions, which is converted to rules.
+   Each rule prints, and its instance at the first lengths is built or refused. */
 #include "rules/taso.h"
 #include "test/fuzz/fuzz.h"
 #include "graphs/world.h"

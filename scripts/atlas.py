@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""The atlas of a target: for each operator at shapes that models have it, its time there, the share
-of the machine's roofline, and the fastest equivalent that is proved, in rules/discovered/ATLAS.md.
+"""Writes rules/discovered/ATLAS.md: what a node of one operator could be replaced by on a target.
+For each operator, at sizes that occur in models, the page gives the time on the target, its share
+of the machine's roofline and the fastest equal graph that is proved.
 
-Each case of atlas_cases.py is a model of one node, and a question of size 1: discover-rules answers
-it, verify-rules proves the answers, and optimize-model times what they, the library and the
-discovered rules make of the node on the target, one after the other in the same process. A ratio is
-that of the original's time to the rewritten node's, of the last, confirming measurement where there
-was one. A step whose results are in BUILD/atlas is not done again, so an interrupted run continues;
-operators take turns, so that one that ends early (--time) has timed something of each.
+Each case of atlas_cases.py is a model of one node and a question of size 1. discover-rules answers
+the question, verify-rules proves the answers, and optimize-model times, in one process, what the
+answers, the library and the discovered rules make of the node. A ratio is the time of the original
+divided by that of the rewritten node; where optimize-model repeats the measurement to confirm it,
+the last one counts. Steps whose results are in BUILD/atlas are not repeated, so an interrupted run
+continues. Cases are timed in turns over the operators, so that a run that --time ends early has
+timed some cases of each.
 
 usage: atlas.py [WORD..] [--target onnxruntime] [--jobs N] [--steps N] [--effort quick]
                 [--time SECONDS] [--update]
-With words only cases whose family, name or operator contains one of them are asked, and the table
-is printed; with --update their rows replace those of the page."""
+With words, only the cases whose family, name or operator contains one of them are run, and the page
+is printed, not written; with --update their rows replace the old ones of the page."""
 
 import hashlib
 import itertools
@@ -32,12 +34,13 @@ from packages import check_words, option_parser, positive
 from project import BUILD, ROOT, read_json
 
 WORK = os.path.join(BUILD, "atlas")
-ALTERNATIVE = 1.2  # a ratio that counts as one
-PATIENCE = 40  # seconds for a case
+ALTERNATIVE = 1.2  # from this ratio on, an operator counts as having an alternative
+PATIENCE = 40  # seconds that optimize-model may take for a case
 
 
 class Entry:
-    """A case: its model and feed, in a folder of its own; what is known of it."""
+    """A case with a folder of its own for its model, its inputs and the results of each step.
+    `refused` is the reason why the case cannot be measured, or None."""
 
     def __init__(self, case):
         name = "-".join(re.findall(r"\w+", f"{case.op} {case.name}"))
@@ -48,30 +51,31 @@ class Entry:
         self.refused = None
 
     def path(self, name):
-        """A file of this case."""
+        """The path of a file in the folder of this case."""
         return os.path.join(self.folder, name)
 
     def make(self):
-        """Writes the model and what it is fed."""
+        """Writes the model and its inputs, unless they are there."""
         if os.path.exists(self.path("made")):
             return
         os.makedirs(self.folder, exist_ok=True)
         try:
             written(self.case, self.folder)
-        except Exception as error:  # the case is refused by onnx: it is a row of its own
+        except Exception as error:  # onnx refuses the case: the page says so
             self.refused = one_line(error)
             return
         with open(self.path("made"), "w", encoding="utf-8"):
             pass
 
     def feed(self):
-        """The options that feed it."""
+        """The options --input that give optimize-model the inputs of this case."""
         files = sorted(name for name in os.listdir(self.folder) if name.endswith(".npy"))
         return [word for name in files for word in ("--input", f"{name[:-4]}={self.path(name)}")]
 
 
 def output(words, path):
-    """Runs a program whose output goes to a file, unless that is there; False: it failed."""
+    """Runs a program and writes its output to a file, unless the file exists. Returns False if the
+    program failed."""
     if os.path.exists(path):
         return True
     done = subprocess.run(words, cwd=ROOT, capture_output=True, check=False)
@@ -84,7 +88,8 @@ def output(words, path):
 
 
 def ask(entry, target):
-    """The question of a case, with the time that it loses on the target."""
+    """Returns the file with the question of a case and the time that the node loses on the target,
+    or None if discover-rules failed or the target does not run the case."""
     profile = []
     helper = os.path.join(ROOT, "scripts/profile-onnxruntime")
     if target == "onnxruntime":
@@ -98,7 +103,7 @@ def ask(entry, target):
 
 
 def answer(entries, options):
-    """The rules that answer the questions, proved; a file."""
+    """Returns the file of the proved rules that answer the questions of these cases."""
     stem = os.path.join(WORK, "answers")
     asked = (ask(entry, options.target) for entry in entries if not entry.refused)
     files = [file for file in asked if file]
@@ -120,7 +125,8 @@ def answer(entries, options):
 
 
 def own_rules(entry, texts):
-    """A file of the rules that answer its own question."""
+    """Writes the rules that answer the question of this case into a file and returns its path.
+    `texts`: what rule_texts says of all answers."""
     if not os.path.exists(entry.path("m.questions")):
         return entry.path("none.rules")
     with open(entry.path("m.questions"), encoding="utf-8") as file:
@@ -132,7 +138,7 @@ def own_rules(entry, texts):
 
 
 def timed(entry, rules, options):
-    """The report of optimize-model; None: it failed."""
+    """The report of optimize-model on a case, or None if it failed."""
     report = entry.path(options.target + ".json")
     if not os.path.exists(report):
         measure = ["--measure-with", options.target] if options.target != "isomer" else []
@@ -157,13 +163,14 @@ def timed(entry, rules, options):
 
 
 def best_of(report):
-    """(ratio, rules) of the fastest that was timed; (1, "") where nothing gains."""
+    """(ratio, names of the rules) of the fastest graph that was timed; (1, "") if none gains."""
     ratio = times_as_fast(report) if report["changed"] else None
     return (ratio, " ".join(rule["name"] for rule in report["rules"])) if ratio else (1.0, "")
 
 
 def seconds_of(entry, target):
-    """(the operator's seconds on the target, the share of the roofline); (None, None): unknown."""
+    """(seconds of the operator on the target, share of the roofline that it reaches); None for what
+    is unknown."""
     if target != "onnxruntime" or not os.path.exists(entry.path("m.questions")):
         return None, None
     with open(entry.path("profile"), encoding="utf-8") as file:
@@ -174,7 +181,7 @@ def seconds_of(entry, target):
 
 
 def shapes_of(case):
-    """Its inputs' sizes; constants in brackets."""
+    """The sizes of the inputs of a case as text, those of constants in brackets."""
     parts = []
     for text in case.inputs:
         sizes = text.lstrip("=").split()
@@ -184,7 +191,8 @@ def shapes_of(case):
 
 
 def sources(names, own):
-    """Where the rules are from."""
+    """The rules of a row as text, each with where it is from: the library, earlier discoveries, or
+    (`own`) the answers to the questions of this run."""
     kinds = {"found": "discovered"} | {name: "asked here" for name in own}
     found = []
     for name in names.split():
@@ -194,7 +202,7 @@ def sources(names, own):
 
 
 def in_turn(entries):
-    """The first case of each operator, the second of each, .."""
+    """The first case of each operator, then the second case of each, and so on."""
     by_operator = {}
     for entry in entries:
         by_operator.setdefault(entry.case.op, []).append(entry)
@@ -216,8 +224,8 @@ def cells_of(rows, own):
 
 
 def kept_before(text, cells, refused):
-    """The rows of an earlier page, and the lines of cases that were not run, without those that
-    stand in cells and refused now."""
+    """Of an earlier page: the rows, and the lines about cases that were not run, without those of
+    the cases that this run has in `cells` or `refused`."""
     known = {tuple(row[:3]) for row in cells}
     old = [re.split(r" \| ", line[2:-2]) for line in re.findall(r"^\| .* \|$", text, re.M)][1:]
     named = {f"- Not run: {row[0]}, {row[1]}:" for row in cells}
@@ -231,7 +239,7 @@ def kept_before(text, cells, refused):
 
 
 def lines_of(cells, several):
-    """The page. several: its rows are of several runs."""
+    """The lines of the page. `several`: the rows are from several runs."""
     good = sorted({row[0] for row in cells if float(row[5]) >= ALTERNATIVE})
     lines = [
         "# Atlas: what a node of one operator could be instead, in ONNX Runtime",
@@ -262,7 +270,8 @@ def lines_of(cells, several):
 
 
 def write_page(cells, refused, update):
-    """ATLAS.md; update: rows of other cases stay, and those of cases that were not run now."""
+    """Writes ATLAS.md. With `update`, the page keeps its rows of all other cases, and of those that
+    could not be run now."""
     path, several = os.path.join(KEPT, "ATLAS.md"), False
     if update and os.path.exists(path):
         with open(path, encoding="utf-8") as file:
@@ -275,7 +284,7 @@ def write_page(cells, refused, update):
 
 
 def main():
-    """All cases; those of the words."""
+    """Runs all cases, or those that the words name."""
     parser = option_parser(__doc__)
     parser.add_argument("words", nargs="*")
     parser.add_argument("--target", default="onnxruntime", choices=("onnxruntime", "isomer"))

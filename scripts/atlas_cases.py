@@ -1,5 +1,5 @@
-"""What atlas.py asks besides the cases of bench_operator_cases.py: more operators, and more shape
-classes of those that have several (the notation is explained there)."""
+"""The cases of atlas.py. They are those of bench_operator_cases.py, which explains the notation,
+and in addition cases of further operators and of further shapes of the same operators."""
 
 from bench_operator_cases import CASES, IMAGE, MAP, ROWS, TOKENS, case
 

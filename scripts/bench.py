@@ -1,13 +1,16 @@
 """Optimizes every model of scripts/models.tsv for the built-in runtime and for ONNX Runtime, times
-both before and after, writes the table.
+each model before and after, and writes the table of test/bench/RESULTS.md.
 
-Light models get random weights first. Per model: optimize-model twice for the built-in runtime (the
-second time on a warm cost file) and once with ONNX Runtime as the target; compare-onnx on both
-results; own time by run-model, ONNX Runtime's by measure-onnxruntime, all variants interleaved in
-random order and with a re-saved copy of the original as control; the minimum counts, and next to it
-stands what the medians of the rounds' shares say (see measure_onnxruntime.py), which a machine of
-changing speed disturbs less. What was measured is kept in build/bench/results.json, so that naming
-models renews their rows only. Exit status 1 if something failed or an output disagrees.
+The light models, which have no weights of their own, get random ones first. For each model,
+optimize-model runs twice for the built-in runtime, the second time with a warm cost file, and once
+with ONNX Runtime as the target. compare-onnx checks both results. run-model times the original and
+the result in the built-in runtime, and the functions of measure_onnxruntime.py time them in ONNX
+Runtime, there with a re-saved copy of the original as a control. The files take turns in random
+order and the minimum counts. For ONNX Runtime, a second column gives the ratio by the medians of
+the shares (see measure_onnxruntime.py), which suffer less where the speed of the machine changes.
+
+All measurements are kept in build/bench/results.json, so a run that names models renews only their
+rows. Exit status: 1 if something failed or an output disagrees.
 """
 
 import datetime, filecmp, json, math, os, random, shlex, statistics, subprocess, sys, time
@@ -55,8 +58,8 @@ class Failed(Exception):
 
 
 def peak_of(pid):
-    """Peak resident MB of the program a process runs; what rusage says would include this script,
-    from before exec."""
+    """The peak resident size of a process in MB. Not by rusage, which would include the size of
+    this script, of which the process was a copy before exec."""
     try:
         with open(f"/proc/{pid}/status", encoding="utf-8") as file:
             return next(
@@ -67,7 +70,8 @@ def peak_of(pid):
 
 
 def call(command, limit=1800):
-    """(seconds, peak MB, output) of a program that must succeed."""
+    """Runs a program for at most `limit` seconds and returns (seconds, peak MB, output). Raises
+    Failed if its exit status is not 0."""
     os.makedirs(WORK, exist_ok=True)
     start, peak = time.monotonic(), 0.0
     with open(os.path.join(WORK, "log"), "w+", encoding="utf-8", errors="replace") as log:
@@ -99,7 +103,8 @@ def optimize(row, source, target, extra):
 
 
 def run_options(row, source):
-    """The feed for run-model: values that are not simply random as files."""
+    """The options of run-model for the feed of a model. Inputs for which the table gives values are
+    written to files."""
     feed, words = feed_of(feed_options(row)), shape_options(row)
     for each in session(source).get_inputs() if feed.values else []:
         if each.name in feed.values:
@@ -110,8 +115,8 @@ def run_options(row, source):
 
 
 def own_times(row, paths, rounds):
-    """Least seconds of each file, every step by its fastest algorithm of the cost file, as the
-    search priced it."""
+    """The least seconds of each file in the built-in runtime. As in the search, every step uses the
+    algorithm that is fastest according to the cost file."""
     options, best = run_options(row, paths[0]), [math.inf] * len(paths)
     for _ in range(rounds):
         for i in random.sample(range(len(paths)), len(paths)):
@@ -131,7 +136,8 @@ def own_times(row, paths, rounds):
 
 
 def ort_times(row, paths, rounds):
-    """(minimum, median share of the fastest round) of each file, in seconds."""
+    """Two lists of the seconds of each file in ONNX Runtime: by the minimum, and by the median of
+    its shares of a round, times the fastest round."""
     files = measure_onnxruntime.measure(paths, feed_of(feed_options(row)), rounds)
     reasons = [f"{file.path}: {file.reason}" for file in files if file.reason]
     if reasons:
@@ -154,13 +160,13 @@ def nodes(path):
 
 
 def files(name, target):
-    """Where the result, its report and the measured times are."""
+    """The paths of the result, of its report and of the cost file."""
     stem = os.path.join(WORK, f"{name}.{target}")
     return stem + ".onnx", stem + ".json", os.path.join(WORK, "costs.sqlite")
 
 
 def own(row, name, source, rounds):
-    """The column group of the built-in runtime."""
+    """The values of the columns of the built-in runtime."""
     target, report, costs = files(name, "own")
     cold, _ = optimize(row, source, target, ["--cost-db", costs])
     warm, peak = optimize(row, source, target, ["--cost-db", costs, "--report", report])
@@ -179,7 +185,7 @@ def own(row, name, source, rounds):
 
 
 def ort(row, name, source, rounds):
-    """That of ONNX Runtime."""
+    """The values of the columns of ONNX Runtime."""
     (target, report, costs), control = files(name, "ort"), os.path.join(
         WORK, name + ".control.onnx"
     )
@@ -247,7 +253,8 @@ def cell(result, key):
 
 
 def mean(results, key):
-    """A file that was not changed counts as 1, whatever was timed of it."""
+    """The geometric mean of the ratios of a target, as text. A result that is the original counts
+    as 1, whatever was timed."""
     parts = [r[key] for r in results if key in r]
     ratios = [1.0 if part.get("same") else part["ratio"] for part in parts]
     if not ratios:
@@ -288,7 +295,7 @@ def render(results, rounds):
 
 
 def sections(path):
-    """What other scripts wrote into the file, each a section of its own."""
+    """The sections ("## ..") that other scripts wrote into the file."""
     old = open(path, encoding="utf-8").read() if os.path.exists(path) else ""
     at = old.find("\n## ")
     return old[at:] if at >= 0 else ""

@@ -1,11 +1,11 @@
-"""Measures generate-rules and writes the section of the generator into test/bench/RESULTS.md; the
-other sections stay.
+"""Measures generate-rules and writes the section on the rule generator in test/bench/RESULTS.md;
+the other sections stay as they are.
 
-Each run is a process of its own. What counts is its processor time (user and system), since other
-programs run at the same time; the time by the clock is given next to it. Naming runs
-(SET:SIZE:JOBS) renews their rows only: what was measured is kept in build/bench/generator.json.
-Size 5 of taso runs only if it is named. --compare NAME=COMMAND measures the run of another program,
-a shell command, in the same way.
+Each run is a process of its own. Its processor time (user and system) counts, since other programs
+may run at the same time; the time by the clock is given beside it. All measurements are kept in
+build/bench/generator.json, so naming runs (SET:SIZE:JOBS) renews only their rows. Size 5 of the set
+taso runs only if it is named. --compare NAME=COMMAND measures a shell command, which runs another
+program, in the same way.
 """
 
 import datetime, json, os, platform, re, subprocess, sys, tempfile, time
@@ -16,7 +16,8 @@ from project import BUILD, ROOT, processor_seconds, read_json
 KEPT = os.path.join(BUILD, "bench", "generator.json")
 TITLE = "## Rule generator"
 RUNS = ["taso:3:1", "taso:4:1", "taso:4:2", "attention:3:1", "cnn:3:1", "elementwise:3:1"]
-# TASO's generator, measured on a machine of two cores: size, graphs, kept, wall, peak.
+# TASO's own generator on a machine of two cores: size, graphs, graphs that it keeps, seconds by the
+# clock, peak MB.
 TASO = [
     (2, "58,176", "27", "0.35", "34"),
     (3, "16,405,411", "619", "110", "7,100"),
@@ -25,7 +26,8 @@ TASO = [
 
 
 def timed(command):
-    """Seconds of the processor, seconds of the clock, peak in MB of a command that must succeed."""
+    """Runs a command that must succeed: its processor time and time by the clock, both in seconds,
+    and its peak memory in MB."""
     before, start = processor_seconds(), time.monotonic()
     process = subprocess.Popen(
         command,
@@ -43,7 +45,8 @@ def timed(command):
 
 
 def check_runs(runs):
-    """Exit status 2 if one is no SET:SIZE:JOBS of a set that there is."""
+    """Ends with exit status 2 if one of the runs is not of the form SET:SIZE:JOBS, SET being one of
+    generator/sets."""
     sets = sorted(path.name[:-4] for path in os.scandir(os.path.join(ROOT, "generator", "sets")))
     for run in runs:
         if not re.fullmatch(rf"({'|'.join(map(re.escape, sets))}):[1-5]:[1-9]\d*", run):
@@ -112,7 +115,8 @@ def row(run, r):
 
 
 def growth(kept):
-    """What grows how, between the sizes of taso at one job."""
+    """Sentences that say how much terms, classes, time and memory grow from each size of the set
+    taso to the next, with one job."""
     sizes = sorted(
         int(run.split(":")[1]) for run in kept if run.startswith("taso:") and run.endswith(":1")
     )

@@ -1,5 +1,6 @@
-"""What the scripts that measure whole models share: the groups of models, which of them are run,
-and the page that is written."""
+"""Shared by the scripts that measure whole models (bench-runtimes, bench-roofline, bench-peers,
+check-sizes): their options, the groups of models that they measure, and the page that they write.
+"""
 
 import collections, os, re, sys
 from bench import BUILD, WORK, call
@@ -8,24 +9,27 @@ from onnx_tools import model_table, one_line, prepared, tables, zoo_tables
 from packages import check_words, fail, option_parser, table_file
 from project import feed_options
 
-# Of run-model --profile: number ms share GFLOP rate MB roofline operator node kind.
+# Lines that run-model --profile prints. Of a step: number, ms, share, GFLOP, rate, MB, roofline,
+# operator, node, kind. ALL: the same of the whole model.
 STEP = re.compile(
     r"^ *\d+ +([\d.]+) +([\d.]+) +[\d.]+ +[\d.]+ +[\d.]+ +(\d+)  (\S+) +\S+  "
     r"(?:algorithm \d+ of )?(\S+)"
 )
 ALL = re.compile(r"^ all +([\d.]+) +100.0 +[\d.]+ +[\d.]+ +[\d.]+ +(\d+) ")
-# Milliseconds, percent of the model's time, percent of the roofline.
+# ms: milliseconds; share: percent of the time of the model; roof: percent of the roofline.
 ProfiledStep = collections.namedtuple("ProfiledStep", "ms share roof operator kind")
 
 
 def run_model(path, words, threads=1):
-    """The command that runs a model by the algorithms of a cost file that it fills."""
+    """The command that runs a model with run-model. The first run fills a cost file, which chooses
+    the algorithms."""
     command = [os.path.join(BUILD, "run-model"), path, *words, "--threads", str(threads)]
     return command + ["--cost-db", os.path.join(WORK, f"runtimes-{threads}.db")]
 
 
 def profiled(command):
-    """Milliseconds of the model, percent of its roofline, its steps."""
+    """Profiles a model: (milliseconds, percent of its roofline that it reaches, list of
+    ProfiledStep)."""
     lines = call(command + ["--profile"])[2].splitlines()
     whole = next(found for found in map(ALL.match, lines) if found)
     steps = [
@@ -37,18 +41,19 @@ def profiled(command):
 
 
 def named(name, words):
-    """Whether one of the words is in the name, or there are none."""
+    """Whether the name contains one of the words. Without words every name counts."""
     return not words or any(word in name for word in words)
 
 
 def public(words):
-    """(name, file, feed options) of the models of scripts/models.tsv that are named."""
+    """(name, file, feed options) of the models of scripts/models.tsv that the words name."""
     for row in model_table():
         if named(row["name"], words):
             yield row["name"], prepared(row, WORK), feed_options(row)
 
 
 def model_parser(doc):
+    """A parser with the options that all these scripts have: words and --table."""
     parser = option_parser(doc)
     parser.add_argument("words", nargs="*", help="only models with these in their names")
     parser.add_argument(
@@ -58,7 +63,8 @@ def model_parser(doc):
 
 
 def parsed(parser):
-    """The options. A word that is in no model's name, or a table that is not there, ends it."""
+    """The parsed options. Ends with exit status 2 if no model's name contains one of the words, and
+    with 5 if a table is missing."""
     options = parser.parse_args()
     names = [] if options.table else [row["name"] for row in model_table()]
     for path in options.table or zoo_tables():
@@ -70,8 +76,8 @@ def parsed(parser):
 
 
 def groups(options):
-    """(title, models) of the public models and of each table, which is titled by its folder: of
-    those that are named."""
+    """(title, models that the options name) of the public models and of each table. The title of a
+    table is the name of its folder."""
     if not options.table:
         yield "Public models", public(options.words)
     for path in options.table or zoo_tables():
@@ -80,8 +86,8 @@ def groups(options):
 
 
 def measured(models, measure):
-    """What measure(name, file, feed options) says of each model; (name, reason) of each that fails:
-    that is one line of the page."""
+    """Two lists: what measure(name, file, feed options) returns for each model, and (name, reason)
+    for each model with which it fails. The reason is one line."""
     rows, failed = [], []
     for name, path, feed in models:
         try:
@@ -93,8 +99,9 @@ def measured(models, measure):
 
 
 def write_page(path, head, options, section):
-    """The head, then what section(title, models) returns for each group: its lines and how many
-    models failed. With words or tables nothing is written. Returns the exit status."""
+    """Writes the head, then the section of each group. section(title, models) returns the lines and
+    how many models failed. With words or tables nothing is written. Returns the exit status: 1 if a
+    model failed."""
     os.makedirs(WORK, exist_ok=True)
     lines, wrong = list(head), 0
     for title, models in groups(options):

@@ -1,4 +1,4 @@
-"""A case of bench_operator_cases.py."""
+"""The form of a case in bench_operator_cases.py, which explains the fields."""
 
 from collections import namedtuple
 

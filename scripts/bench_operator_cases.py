@@ -1,14 +1,16 @@
-"""What bench_operators.py times: operators at the sizes that models have them, one case a line.
+"""The cases that bench_operators.py times: single operators at sizes that occur in models.
 
-A case is a name, the operator (after its domain and a point, unless that is ONNX's own) with its
-attributes, and its inputs in order. An input is text,
-`TYPE SIZES RANGE`: f32 1,64,56,56 (floats uniform in [-1, 1)), i64 1,128 0..1000. With `=` before
-it, it is a constant of the model; `=1,2` alone is a list of int64. `-` is an input left out.
+A case has a family and a name, the operator, its inputs in order and its attributes. An operator of
+another domain than ONNX's own is written DOMAIN.OPERATOR. An input is a text `TYPE SIZES VALUES`.
+SIZES is `-` for a scalar. VALUES is a range (`0..1000`; -1..1 if it is left out), a number, or a
+list of numbers with commas between them. For example, `f32 1,64,56,56` is a tensor of floats
+uniform in [-1, 1), and `i64 1,128 0..1000` one of integers. An input that begins with `=` is a
+constant of the model; `=1,2` alone is a list of int64. `-` alone is an optional input left out.
 
-bench_operator_kinds.tsv has more of them, about a quarter of a million elements each: element types
-other than float, axes other than the last, broadcasts in the middle of shapes, sizes that no vector
-divides. Its columns: family, name, operator, inputs (semicolons between), attributes, the number of
-outputs, opset.
+bench_operator_kinds.tsv holds further cases of about a quarter of a million elements each: element
+types other than float, axes other than the last, broadcasts in the middle of shapes, and sizes that
+no vector length divides. Its columns are family, name, operator, inputs (with semicolons between
+them), attributes, number of outputs, opset.
 """
 
 import csv, json, os
@@ -17,7 +19,7 @@ from bench_operator_domains import FEW_BITS, TREES
 
 
 def conv(name, x, weights, pad=0, **attrs):
-    """A convolution with a bias, padded by `pad` on every side."""
+    """A case of a convolution with a bias, padded by `pad` on every side."""
     outputs, _, *kernel = weights.split(",")
     if pad:
         attrs = {"pads": [pad] * 2 * len(kernel)} | attrs
@@ -506,6 +508,7 @@ LAYERS = [
 
 
 def kinds():
+    """The cases of bench_operator_kinds.tsv."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bench_operator_kinds.tsv")
     with open(path, encoding="utf-8") as file:
         for family, name, op, inputs, attrs, outputs, opset in csv.reader(

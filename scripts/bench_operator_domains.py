@@ -1,11 +1,13 @@
-"""Cases of bench_operator_cases.py of other domains than ONNX's own."""
+"""The cases of bench_operator_cases.py whose operators are not of ONNX's own domain: products and
+LSTMs with quantized weights (com.microsoft) and ensembles of trees (ai.onnx.ml)."""
 
 import random
 from bench_operator_case import case
 
 
 def few_bits(name, rows, bits, block, zeros=False, terms=2048, columns=2048):
-    """A product with weights of so few bits, as ONNX Runtime's tools quantize them."""
+    """A case of a matrix product with weights of 4 or 8 bits (MatMulNBits), as the tools of ONNX
+    Runtime quantize them: `terms` by `columns`, a scale for each `block` of terms."""
     blocks = terms // block
     packed = [f"=u8 {columns},{blocks * bits // 8} 0..255"] if zeros else []
     return case(
@@ -39,7 +41,7 @@ def quantized_lstm(name, times, hidden):
 
 
 def forest(name, rows, trees, depth, features=32):
-    """Whole trees of this depth with one number in each leaf."""
+    """A case of an ensemble of complete trees of this depth, with one number in each leaf."""
     drawn, lists, leaves = random.Random(1), [], []
     for tree in range(trees):
         for node in range(2 ** (depth + 1) - 1):

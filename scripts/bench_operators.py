@@ -1,10 +1,12 @@
-"""Times single operators on the built-in runtime and on ONNX Runtime, one thread each, and writes
-the table test/bench/OPERATORS.md, the worst first.
+"""Times single operators on the built-in runtime and on ONNX Runtime, on one thread each, and
+writes the table test/bench/OPERATORS.md. The operators on which the built-in runtime is slowest
+relative to ONNX Runtime come first.
 
-Each case of bench_operator_cases.py becomes a model of one node. Rounds of both programs take
-turns, and the least time of each counts, the processor's on one thread: on a shared machine noise
-only adds. Outputs are compared too. With words, only the cases whose family or name contains one of
-them are run, and the table is printed, not kept.
+Each case of bench_operator_cases.py becomes a model of one node. The two runtimes take turns, and
+the least time of each counts, since noise on a shared machine only adds to a time. On one thread,
+that is processor time. The outputs are compared, too. With words, only the cases whose family or
+name contains one of them are run, and nothing is written; nor is it with --threads other than 1.
+Exit status: 1 if a case failed.
 """
 
 import os, platform, re, subprocess, sys, tempfile
@@ -21,11 +23,11 @@ from onnx_tools import clock_of, least_seconds, one_line, session  # noqa: E402
 
 TYPES = {"f32": "float32", "f16": "float16", "f64": "float64", "u8": "uint8", "i8": "int8"}
 TYPES |= {"i32": "int32", "i64": "int64", "bool": "bool"}
-ROUNDS, SECONDS = 4, 0.06  # of each program
+ROUNDS, SECONDS = 4, 0.06  # rounds of each runtime, seconds of calls in a round
 
 
 def drawn(text, seed):
-    """The array that a case's text stands for."""
+    """The array that the text of an input describes (see bench_operator_cases.py)."""
     if re.fullmatch(r"[-\d,]+", text):
         return numpy.array([int(n) for n in text.split(",")], "int64")
     kind, sizes, what = (text.split() + ["-1..1"])[:3]
@@ -43,7 +45,8 @@ def drawn(text, seed):
 
 
 def written(case, folder):
-    """The model file of a case, and what it is fed."""
+    """Writes the model of a case, and each of its inputs as NAME.npy, into a folder. Returns the
+    path of the model and the inputs by name."""
     constants, feed, names = [], {}, []
     for k, text in enumerate(case.inputs):
         names.append("" if text == "-" else f"x{k}")
@@ -78,7 +81,8 @@ def written(case, folder):
 
 
 def own(path, feed, repeat, threads):
-    """(seconds, outputs) of a run of run-model."""
+    """The least seconds of `repeat` runs by run-model, which also writes the outputs beside the
+    model."""
     folder = os.path.dirname(path)
     command = [os.path.join(BUILD, "run-model"), path, "--output-dir", folder, "--threads", threads]
     for name in feed:
@@ -92,7 +96,8 @@ def own(path, feed, repeat, threads):
 
 
 def theirs(runner, feed, names, repeat, clock):
-    """Seconds of the fastest of some calls, outputs bound to where they stay."""
+    """The least seconds of `repeat` calls of a session of ONNX Runtime. Inputs and outputs are
+    bound, so that a call does not copy them."""
     binding = runner.io_binding()
     for name, array in feed.items():
         binding.bind_cpu_input(name, array)
@@ -107,7 +112,8 @@ def theirs(runner, feed, names, repeat, clock):
 
 
 def difference(path, expected, names):
-    """The greatest difference, relative to the greatest number."""
+    """The greatest difference of an output's element, relative to the greatest element of that
+    output; infinite if a shape differs."""
     worst = 0.0
     for name, want in zip(names, expected):
         have = numpy.load(os.path.join(os.path.dirname(path), name + ".npy"))
@@ -141,7 +147,7 @@ def rows_of(cases, threads):
         for case in cases:
             try:
                 ours, ort, wrong = measured(case, folder, threads)
-            except Exception as error:  # any failure of either program is a row of its own
+            except Exception as error:  # the page says which cases failed in either runtime
                 failed.append((case, str(error)))
                 print(f"{case.family}: {case.name}: {error}", file=sys.stderr)
                 continue

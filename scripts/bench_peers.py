@@ -1,22 +1,24 @@
-"""Optimizes whole models by optimize-model for ONNX Runtime and by four other tools, times all of
-them there, writes the table test/bench/PEERS.md.
+"""Optimizes whole models with optimize-model for ONNX Runtime and with four other tools, times all
+results in ONNX Runtime, and writes the table test/bench/PEERS.md.
 
-Models: the public ones of scripts/models.tsv (light ones get random weights) and those of the
-tables ISOMER_ZOO, or of the tables named. Every tool gets the same file and its defaults, ours an
-empty cost file; a tool that ends with an error or runs into ten minutes has failed. A result is
-wrong if ONNX Runtime refuses it, or computes outputs of other shapes or types than the original's,
-or ones that differ by more than 1e-4 of the largest element (1e-2 in models of 16-bit floats), and
-by more than eight times what the original's own outputs move by when its inputs change by a
-rounding. Then a process of its own times the original, a re-saved copy of it as control and all
-results in turns, one thread, in 3 blocks of 7 rounds with new sessions: of each file the median of
-its pairs with the original in a block, and the geometric mean of the blocks. A model whose result
-is wrong or missing counts as 1 in the mean: its user keeps the original.
+The models are the public ones of scripts/models.tsv (the light ones get random weights) and those
+of the tables ISOMER_ZOO, or those of the tables named. Every tool gets the same file and runs with
+its defaults, ours with an empty cost file. A tool that ends with an error, or takes longer than ten
+minutes, has failed. A result is wrong if ONNX Runtime refuses it or computes outputs of other
+shapes or types than the original's. It is also wrong if an output differs by more than 1e-4 of its
+largest element (1e-2 in models of 16-bit floats) and by more than eight times as much as the
+original's output moves when its inputs change by a rounding. Then the original, a re-saved copy of
+it as a control, and all results are timed in turns on one thread, in 3 blocks of 7 rounds, each
+with new sessions. The ratio of a file is the median over the rounds of a block of the original's
+time divided by its own, and then the geometric mean over the blocks. A model whose result is wrong
+or missing counts as 1 in the mean, since its user keeps the original.
 
-ONNX Runtime's optimizer of transformers needs PyTorch: it runs in the virtual environment of
-fetch-zoo (ISOMER_ZOO_VENV), and fails where that is missing.
+ONNX Runtime's optimizer of transformers needs PyTorch. It therefore runs in the virtual environment
+of fetch-zoo (ISOMER_ZOO_VENV), and fails where that is missing.
 
-What was measured is kept in build/bench/peers.json, and a model that is there is not measured
-again; --page only writes the page.
+All measurements are kept in build/bench/peers.json, and a model that is there is not measured
+again; --page only writes the page. Exit status: 1 if a model could not be measured, 5 if the other
+tools could not be installed.
 """
 
 import datetime, filecmp, json, math, os, re, shutil, statistics, subprocess, sys, tempfile, time
@@ -39,7 +41,7 @@ OURS = "Isomer"
 TOOLS = [OURS, "onnxsim", "onnxslim", "onnxoptimizer", "transformers.optimizer"]
 BLOCKS, ROUNDS = 3, 7
 GAIN, LOSS = 1.03, 0.99
-DISTURBANCES = 4
+DISTURBANCES = 4  # runs of the original with inputs that differ by a rounding
 
 
 def ours(path, out, words, folder):
@@ -51,7 +53,8 @@ def ours(path, out, words, folder):
 
 
 def optimized(tool, peers, path, out, words, folder):
-    """What became of it: state, seconds, and of ours the gain that is claimed."""
+    """Runs a tool on a model. Returns a row: the state (ok or failed), the seconds, and for
+    optimize-model the gain that its report claims."""
     start, before, row = time.monotonic(), processor_seconds(own=True), {"state": "ok"}
     try:
         if tool == OURS:
@@ -70,14 +73,14 @@ def optimized(tool, peers, path, out, words, folder):
 
 
 def runs(path, feed):
-    """Outputs of two draws."""
+    """The outputs of a model in ONNX Runtime for two draws of its inputs."""
     run = session(path)
     return [run.run(None, feed.draw(run.get_inputs(), seed)) for seed in range(2)]
 
 
 def moves(path, feed, wanted):
-    """By draw and output: how far the elements of the original's outputs move, at most, when its
-    inputs are a rounding away."""
+    """For each draw and output of the original: the greatest distance that an element moves when
+    the inputs change by a rounding. `wanted`: the outputs by draw."""
     run, most = session(path), []
     for seed, outputs in enumerate(wanted):
         values, random = feed.draw(run.get_inputs(), seed), numpy.random.default_rng(seed)
@@ -99,8 +102,8 @@ def moves(path, feed, wanted):
 
 
 def reordered(a, b, limit):
-    """What to say of b if it has the rows of a in another order, as a sort of nearly equal scores
-    gives them; else nothing."""
+    """A remark if b has the rows of a in another order, as happens where nearly equal scores are
+    sorted; otherwise an empty string."""
     a, b = (x.reshape(-1, x.shape[-1]) if x.ndim > 1 else x.reshape(-1, 1) for x in (a, b))
     if len(a) > 10000 or any(numpy.abs(b - row).max(axis=1).min() > limit for row in a):
         return ""
@@ -109,7 +112,8 @@ def reordered(a, b, limit):
 
 
 def differs(wanted, moved, path, feed):
-    """Why a result is wrong; "" if it is not."""
+    """The reason why a result is wrong, or "" if it is not. `wanted` and `moved`: the outputs of
+    the original, and what `moves` says of them."""
     try:
         given = runs(path, feed)
     except Exception as error:
@@ -138,7 +142,8 @@ def differs(wanted, moved, path, feed):
 
 
 def ratios(paths, feed):
-    """Of each file but the first: how many times as fast; and the least seconds of the first."""
+    """How many times as fast as the first file each other file is, and the least seconds of the
+    first."""
     medians, least = [[] for _ in paths[1:]], math.inf
     for block in range(BLOCKS):
         order = paths[::-1] if block % 2 else paths
@@ -192,7 +197,8 @@ def start_peers():
 
 
 def gain(tool):
-    """A file that was not changed counts as 1, whatever was timed of it."""
+    """The ratio of a result. A result that is the original, byte for byte, counts as 1, whatever
+    was timed, and so does one that is wrong or missing."""
     return tool["ratio"] if tool["state"] == "ok" and not tool["same"] else 1.0
 
 
@@ -220,7 +226,7 @@ def summary(rows, tool):
 
 
 def claims(rows):
-    """The claims of our reports beside what the second process finds."""
+    """Sentences that compare the gains claimed by our reports with the ratios measured here."""
     mine = [row["tools"][OURS] for row in rows.values()]
     both = [(t["claimed"], t["ratio"]) for t in mine if t["state"] == "ok" and not t["same"]]
     apart = [abs(claimed / ratio - 1) * 100 for claimed, ratio in both if claimed]

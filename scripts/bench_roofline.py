@@ -1,12 +1,13 @@
-"""Lists where the built-in runtime is far from what the machine can do; writes the table
-test/bench/ROOFLINE.md.
+"""Lists the steps of whole models that run far below what the machine can do in the built-in
+runtime, and writes the table test/bench/ROOFLINE.md.
 
-Each model is profiled step by step (run-model --profile) on one thread, by the algorithms that its
-cost file chooses. A step's roofline is the larger of its arithmetic at the greatest rate and of its
-data, read and written once, at the bandwidth of the smallest memory that holds them. Listed are the
-steps that take more than 1 % of a model's time and run below 10 % of their roofline, by operator.
-Models: the public ones of scripts/models.tsv and those of the tables ISOMER_ZOO, or of the tables
-named. With words, only models whose names contain one of them are run, and nothing is written.
+Each model is profiled step by step (run-model --profile) on one thread, with the algorithms that
+its cost file chooses. The roofline of a step is the larger of two times: that of its arithmetic at
+the peak rate, and that of reading and writing its data once at the bandwidth of the smallest level
+of memory that holds them. The table lists, by operator, the steps that take more than 1 % of the
+time of a model and run below 10 % of their roofline. The models are the public ones of
+scripts/models.tsv and those of the tables ISOMER_ZOO, or those of the tables named. With words,
+only models whose names contain one of them are run, and nothing is written.
 """
 
 import collections, datetime, os, sys
@@ -16,8 +17,10 @@ from markdown_page import table
 from project import BUILD, ROOT, processor
 
 PAGE = os.path.join(ROOT, "test/bench/ROOFLINE.md")
-SHARE, ROOF, SMALL = 1.0, 10, 0.005  # percent, percent, milliseconds
-# What a kind of step is limited by, where that is known; else it is to be mended.
+# A step is listed above SHARE percent of its model's time and below ROOF percent of its roofline.
+# Below SMALL milliseconds the call itself takes most of the time of a step.
+SHARE, ROOF, SMALL = 1.0, 10, 0.005
+# What limits a kind of step or an operator, where that is known. Other steps should be improved.
 REASONS = {
     "softmax": "exponentials are not in the count of arithmetic",
     "attention": "exponentials are not in the count of arithmetic",
@@ -37,7 +40,8 @@ def reason(operator, kind, ms):
 
 
 def rows_of(name, far):
-    """One row for each operator and kind of step."""
+    """Rows of the table for the listed steps of a model: one for each operator and kind of step,
+    the one that takes most time first."""
     groups = collections.defaultdict(list)
     for step in far:
         groups[step.operator, step.kind].append(step)

@@ -1,13 +1,14 @@
-"""Times whole models on the built-in runtime, ONNX Runtime and, where installed, OpenVINO; writes
-the table test/bench/RUNTIMES.md.
+"""Times whole models on the built-in runtime, on ONNX Runtime and, where it is installed, on
+OpenVINO, and writes the table test/bench/RUNTIMES.md.
 
-Models: the public ones of scripts/models.tsv (light ones get random weights) and those of the
-tables ISOMER_ZOO, colons between, or of the tables named: lines of name, path and the options that
-describe the feed, tabs between. Every runtime gets the original file, as many threads as said,
-denormals flushed, float32 inference; ours chooses its algorithms by a cost file, which the first
-run fills. Rounds of all runtimes take turns and the least time of each counts, the processor's on
-one thread: on a shared machine noise only adds. With words, only models whose names contain one of
-them are run, and nothing is written.
+The models are the public ones of scripts/models.tsv (the light ones get random weights) and those
+of the tables ISOMER_ZOO, with colons between them, or those of the tables named. A line of a table
+has the name, the path and the options of the feed, separated by tabs. Every runtime gets the
+original file and as many threads as --threads says, flushes denormals and computes in float32. The
+built-in runtime chooses its algorithms by a cost file, which the first run fills. The runtimes take
+turns, and the least time of each counts, since noise on a shared machine only adds to a time; on
+one thread, that is processor time. With words, only models whose names contain one of them are run,
+and nothing is written.
 """
 
 import datetime, math, os, statistics, sys
@@ -20,11 +21,12 @@ from packages import positive
 from project import BUILD, ROOT, processor
 
 PAGE = os.path.join(ROOT, "test/bench/RUNTIMES.md")
-ROUNDS, MILLISECONDS = 5, 400.0  # of each runtime in each round
+ROUNDS, MILLISECONDS = 5, 400.0  # rounds, time of each runtime in a round
 
 
 class Ours:
-    """run-model as a process for every round."""
+    """The built-in runtime: run-model, in a new process for each round. The three runtimes have a
+    `name` and round(repeat), which returns the least milliseconds of so many runs."""
 
     name = "ours"
 
@@ -84,7 +86,7 @@ class OpenVino(OnnxRuntime):
 
 
 def costliest(ours):
-    """The two operators that take most of our time, with their shares."""
+    """The two operators that take most of the time in the built-in runtime, with their shares."""
     shares = {}
     for step in profiled(ours.command)[2]:
         shares[step.operator] = shares.get(step.operator, 0.0) + step.share
@@ -93,7 +95,8 @@ def costliest(ours):
 
 
 def times_of(name, path, words, threads):
-    """A row: milliseconds by runtime, seconds of our first run, reasons of what does not run."""
+    """The row of a model: milliseconds by runtime (`times`), seconds of the first run in the
+    built-in runtime (`start`), and why a runtime does not run the model (`missing`)."""
     feed = feed_of(words)
     row = {"name": name, "missing": {}}
     runners = [Ours(path, words, threads)]
@@ -103,7 +106,7 @@ def times_of(name, path, words, threads):
         runners.append(OpenVino(path, theirs.values, threads))
     except ImportError:
         pass
-    except Exception as error:  # whatever it cannot do is a gap in its column
+    except Exception as error:  # what OpenVINO cannot run is a gap in its column
         row["missing"]["OpenVINO"] = one_line(error)
     row["start"] = runners[0].start
     times = {runner.name: runner.round(2) for runner in runners}
@@ -122,7 +125,7 @@ def ratio(row, name):
 
 
 def mean(rows, name):
-    """Geometric mean of another runtime's time over ours."""
+    """The geometric mean of another runtime's time divided by that of the built-in runtime."""
     ratios = [ratio(row, name) for row in rows if ratio(row, name)]
     return statistics.geometric_mean(ratios) if ratios else math.nan
 

@@ -2,11 +2,11 @@
 
     bench-tensat [--seconds N] FOLDER [NAME ..]
 
-The graphs are made in FOLDER, and there the answers are kept: what is there already is not asked
-again, and the page has all graphs that every search has answered. A search that ends with an error
-is said to have failed. For the built-in runtime the three searches have the same time and share a
-cost file; for ONNX Runtime each search has a cost file of its own. TASO's rules are those of its
-published file that verify-rules proves.
+The graphs are made in FOLDER, where the report of each search is kept, too. A search whose report
+is there is not run again, and the page shows all graphs for which every search has a report. A
+search that ends with an error is shown as failed. For the built-in runtime the searches have the
+same time limit and share a cost file of the graph; for ONNX Runtime each search has its own. TASO's
+rules are those of its published file that verify-rules proves.
 """
 
 import datetime, json, os, subprocess, sys, time
@@ -15,7 +15,8 @@ from packages import option_parser, positive
 from project import BUILD, ROOT, processor, processor_seconds, read_json
 
 PAGE = os.path.join(ROOT, "test", "bench", "TENSAT.md")
-# Speed-ups in percent and seconds of search of TASO and of TENSAT, on a T4 GPU (Yang et al., 2021).
+# Published results on a T4 GPU (Yang et al., 2021): speed-up in percent by TASO and by TENSAT, then
+# the seconds that the search of each took.
 PUBLISHED = {
     "nasrnn": (45.4, 68.9, 177.3, 0.5),
     "bert": (8.5, 9.2, 13.6, 1.4),
@@ -37,7 +38,8 @@ SEARCHES = {
 
 
 def taso_rules(folder):
-    """The file of TASO's rules that are proved."""
+    """Writes the rules of TASO's published file that are proved into a file, unless it is there,
+    and returns its path."""
     path, proved = (os.path.join(folder, name) for name in ("taso.rules", "taso-proved.rules"))
     if os.path.exists(proved):
         return proved
@@ -64,7 +66,8 @@ def kept_report(folder, name, search):
 
 
 def ask(folder, name, search, seconds):
-    """The report of a search of so many seconds, and what it took by wall and processor."""
+    """The report of a search that may take so many seconds, with the time that it took by the clock
+    (`wall`) and of the processor; kept in the folder."""
     kept = kept_path(folder, name, search)
     if not os.path.exists(kept):
         runtime = search.startswith("ONNX")
@@ -87,7 +90,8 @@ def ask(folder, name, search, seconds):
 
 
 def gain(report, measured):
-    """In percent, as the papers give it."""
+    """The gain in percent, as the papers give it, of measured or predicted seconds; None if there
+    is no time before or after."""
     cost = report["measured_seconds" if measured else "predicted_seconds"]
     if not cost["before"] or not cost["after"] or min(cost.values()) < 0:
         return None
@@ -99,8 +103,9 @@ def percent(value):
 
 
 def gains(report, runtime):
-    """Of the built-in runtime by the sum of its steps and by whole runs; of ONNX Runtime by the
-    latter."""
+    """The cell of a search: its gain in percent and its seconds. For the built-in runtime there are
+    two gains, by the sum of the steps and by whole runs; for ONNX Runtime, only that by whole runs.
+    """
     if report["failed"]:
         return f"failed with exit status {report['failed']}"
     run = percent(gain(report, True))

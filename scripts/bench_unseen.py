@@ -1,16 +1,17 @@
-"""Optimizes models of your own for ONNX Runtime and confirms each result in a process of its own.
+"""Optimizes models of your own for ONNX Runtime, and confirms each gain in another process.
 
     bench-unseen run --program build/optimize-model --into FOLDER [--table FILE] [MODEL.onnx ..]
     bench-unseen table BEFORE AFTER
 
-`run` optimizes each model with an empty cost file and writes the result and a line of results.json
-into FOLDER; then it times the original, a copy of it and the result in turns (the medians of their
-shares of a round, as measure-onnxruntime has them). Models that are there already are left out.
-`table` compares two such folders, made by two versions of the program, as Markdown.
+`run` optimizes each model with an empty cost file. Then it times the original, a copy of it and the
+result in turns; the gain is the median over the rounds of the original's time divided by the
+result's. The result and a line of results.json are written into FOLDER. Models that are in
+results.json already are skipped. Exit status: 1 if a model failed, 2 if a file is missing.
+`table` prints a comparison of two such folders, made by two versions of the program, as Markdown.
 
-Sizes that a model leaves open and the range of its integers are given by
-`MODEL.onnx:seq=64,ids=0..99`, or in a table as zoo/zoo.py writes it: lines of name, file and
-options, tabs between.
+`MODEL.onnx:seq=64,ids=0..99` gives the sizes that a model leaves open and the range of its
+integers. So does a table as zoo/zoo.py writes it, with lines of name, file and options, separated
+by tabs.
 """
 
 import json, os, shutil, subprocess, statistics, sys, tempfile, time
@@ -26,8 +27,8 @@ GAIN = 1.03
 
 
 def confirm(paths, words):
-    """Of each file but the first: how many times as fast, by the median over rounds; and the least
-    seconds of all."""
+    """How many times as fast as the first file each other file is, by the median over the rounds,
+    and the least seconds of each file."""
     files = measure(paths, feed_of(words), ROUNDS)
     for file in files:
         if file.reason:
@@ -62,7 +63,7 @@ def one(program, path, feed, into):
             shutil.copy(path, copy)
             (row["control"], row["ratio"]), least = confirm([path, copy, out], feed)
             row["before"], row["after"] = least[0], least[2]
-            row["claimed"] = times_as_fast(report)  # None: the search did not time the whole
+            row["claimed"] = times_as_fast(report)  # None: the search timed no whole model
     return row
 
 
@@ -79,7 +80,7 @@ def name_of(path):
 
 
 def given(options):
-    """(path, feed options) of the models named and of those in the table."""
+    """(path, feed options) of the models that the arguments name, then of those in the table."""
     for argument in options.models:
         path, _, sizes = argument.partition(":")
         words = [w for w in sizes.split(",") if w]

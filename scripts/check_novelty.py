@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Which rules other optimizers have: each rule's two sides as small models (export-rules), each
-through onnxsim, onnxslim, onnxoptimizer and ONNX Runtime's passes. Graphs are compared with their
-attributes, constants aside. An optimizer *has* a rule if it makes the right side, or the same as of
-the right side, of the left one; *the reverse* if it makes the left side of the right one. Inputs
-named k.. (a question's constants) are constants in the models. The second column says whether the
-rule follows from the proved rules of other files (compare-rules derive), such as TASO's.
+"""Prints a table that says which rules other optimizers have. export-rules writes the two sides of
+each rule as small models, and onnxsim, onnxslim, onnxoptimizer and ONNX Runtime's passes optimize
+both. The results are compared as graphs with their attributes; the values of constants are ignored.
+An optimizer *has* a rule if it makes the same of both sides, and *the reverse* if what it makes of
+both is the left side. Inputs named k.., the constants of a question, become constants of the
+models. The second column says whether the rule follows from the proved rules of other files, such
+as TASO's (compare-rules derive).
 
 usage: check-novelty RULES [--taso RULES..] [--rule NAME..]
 Environment: PEERS, the virtual environment of test/random/install-peers (BUILD/peers). Exit status
@@ -34,8 +35,8 @@ NAMES = ("onnxsim", "onnxslim", "onnxoptimizer", "onnxruntime basic", "onnxrunti
 
 
 def output_of(program, *arguments):
-    """What a program of the build folder prints. Where it fails it has said why, and this program
-    ends with its exit status."""
+    """The output of a program of the build folder. If that fails, it has said why, and this script
+    ends with the same exit status, or with 3 where that is 1."""
     path = os.path.join(BUILD, program)
     if not os.path.isfile(path):
         fail(5, f"{path} is missing; build it with make")
@@ -46,8 +47,8 @@ def output_of(program, *arguments):
 
 
 def described(path):
-    """The outputs of a model as terms: operators with their attributes over the inputs' names and
-    constants, which count as equal."""
+    """The outputs of a model as terms of operators, with their attributes, over names of inputs.
+    All constants are written alike, and operands of commutative operators are sorted."""
     graph = onnx.load(path).graph
     term = {tensor.name: "constant" for tensor in graph.initializer}
     for node in graph.node:
@@ -67,7 +68,7 @@ def described(path):
 
 
 def said_of(peer, folder, pair):
-    """What the optimizer makes of a pair of sides."""
+    """What the table says of an optimizer and a pair of models, the two sides of a rule."""
     given, made = [], []
     for side in ("from", "to"):
         path, out = (os.path.join(folder, f"{p}.{side}.onnx") for p in (pair, "out"))
@@ -82,12 +83,12 @@ def said_of(peer, folder, pair):
 
 
 def worst(said):
-    """What is said of a rule of whose pairs this is said."""
+    """What the table says of a rule, given what it says of each of the rule's pairs of models."""
     return min(said, key=("has it", "the reverse", "fails", "does not have it").index)
 
 
 def pairs_of(folder):
-    """By rule: the stems of its pairs of models."""
+    """For each rule, the file names of its pairs of models without their endings."""
     found = collections.defaultdict(list)
     for entry in read_json(os.path.join(folder, "index.json"))["models"]:
         found[entry["rule"]].append(entry["from"][: -len(".from.onnx")])
@@ -95,7 +96,7 @@ def pairs_of(folder):
 
 
 def derived(rules, others):
-    """The rules that follow from those of other files."""
+    """The names of the rules that follow from the rules of other files."""
     if not others:
         return set()
     said = output_of("compare-rules", "derive", rules, *others)
@@ -103,7 +104,7 @@ def derived(rules, others):
 
 
 def main():
-    """The table."""
+    """Prints the table."""
     parser = option_parser(__doc__)
     parser.add_argument("rules")
     parser.add_argument("--taso", nargs="*", default=[], help="proved rules of TASO's")

@@ -1,14 +1,15 @@
-"""Rewrites models with open sizes wherever a rule matches, and compares the results with the
-originals in ONNX Runtime at three sizes that they were not rewritten for.
+"""Rewrites models with open sizes wherever a rule matches, and compares each result with its
+original in ONNX Runtime at three sizes for which it was not rewritten.
 
     check-sizes [--table TABLE ..] [WORD ..]
 
-The models are the public ones and those of the tables of ISOMER_ZOO, or only those of the tables
-given (lines of name, path and feed options, tabs between); those that leave no size open are passed
-over, and with words those without one of them in their names. The target is
-test/onnx/prefer-rewritten, for which everything that is rewritten is faster, so that the result has
-as many rules as possible. Exit status 1 if a model does not go through, a result differs, or the
-original runs at fewer than three other sizes.
+The models are the public ones and those of the tables ISOMER_ZOO, or only those of the tables
+given, with lines of name, path and feed options, separated by tabs. Models that leave no size open
+are skipped, and with words those whose names contain none of them. The target is
+test/onnx/prefer-rewritten, which claims that whatever is rewritten is faster, so that as many rules
+as possible are applied. Prints a line for each model. Exit status: 1 if a model cannot be
+rewritten, a result differs, the original runs at fewer than three other sizes, or no model has open
+sizes.
 """
 
 import os, subprocess, sys, tempfile
@@ -22,8 +23,9 @@ SETS = 3
 
 
 def open_axes(path, words):
-    """By input that has an open axis: its sizes in the feed, and by axis the name of an open one,
-    None otherwise. Axes without a name share one if they have the same size."""
+    """For each input with an open axis: its sizes in the feed, and for each axis the name of the
+    open size, or None if the size is fixed. Open axes without a name count as one size if they have
+    the same size in the feed."""
     import onnx
 
     given = {"--dim": {}, "--input-shape": {}}
@@ -50,8 +52,8 @@ def open_axes(path, words):
 
 
 def other_sizes(axes):
-    """Sizes by name of open axis, each different from the one of the feed: all together, then each
-    alone, since not every combination is one that a model allows."""
+    """Sizes to try, by name. First all open sizes are changed, then each one alone, since a model
+    may not allow every combination."""
     base = {name: n for sizes, names in axes.values() for n, name in zip(sizes, names) if name}
     changes = (
         lambda n: n + 1,
@@ -67,7 +69,7 @@ def other_sizes(axes):
 
 
 def feed_at(axes, words, values):
-    """The feed options with these sizes of the open axes."""
+    """The feed options with the open sizes replaced by these values."""
     kept = []
     for option, word in zip(words[::2], words[1::2]):
         if option != "--dim" and not (
@@ -81,7 +83,7 @@ def feed_at(axes, words, values):
 
 
 def rewrite(path, out, words, folder):
-    """(how many rules were applied, why it did not go through)"""
+    """Rewrites a model: (number of applications, None), or (0, the reason) if that failed."""
     log = os.path.join(folder, "log")
     command = [os.path.join(BUILD, "optimize-model"), path, out, *words, "--proof-log", log, "-q"]
     command += ["--measure-with", TARGET, "--cost-db", os.path.join(folder, "costs.sqlite")]
@@ -93,14 +95,15 @@ def rewrite(path, out, words, folder):
 
 
 def compare(path, out, axes, words):
-    """(at how many other sizes they agree, what is wrong)"""
+    """Compares a result with its original until it has been compared at SETS sizes: (number of
+    sizes at which they agree, list of what is wrong)."""
     agree, wrong, last = 0, [], ""
     for values in other_sizes(axes):
         command = [sys.executable, os.path.join(ROOT, "scripts", "compare_onnx.py"), path, out]
         command += feed_at(axes, words, values)
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         last = one_line(done.stdout + done.stderr)
-        if done.returncode == 5:  # the original does not run at these
+        if done.returncode == 5:  # the original does not run at these sizes
             continue
         agree += done.returncode == 0
         if done.returncode:
@@ -111,7 +114,8 @@ def compare(path, out, axes, words):
 
 
 def check(name, path, words):
-    """None: it leaves no size open; otherwise whether all is well."""
+    """Checks a model and prints what was found. Returns whether all is well, or None if the model
+    leaves no size open."""
     axes = open_axes(path, words)
     if not axes:
         return None

@@ -1,18 +1,22 @@
-"""Compares an optimized ONNX model with its original: valid, same interface, same outputs in ONNX
-Runtime. Exit status 1 if not, 2 for wrong options, 3 if a file cannot be read, 5 if nothing can be
-said: ONNX Runtime is not there, or does not run the original. compare-onnx --available says only
-whether it is there: optimize-model --check-with onnxruntime asks so, then for this comparison.
+"""Compares an optimized ONNX model with its original: whether it is valid and has the same
+interface and, in ONNX Runtime, the same outputs. Exit status: 1 if it does not, 2 for wrong
+options, 3 if a file cannot be read, 5 if nothing can be said because ONNX Runtime is missing or
+does not run the original. compare-onnx --available only says, by its exit status, whether ONNX
+Runtime is there; optimize-model --check-with onnxruntime asks this first, then for the comparison.
 
-The checker must accept what it accepted before; inputs, outputs (names, types, declared sizes) and
-opset imports must be equal, but ONNX Runtime's own domain may come; on several drawn inputs each
-output must have the same shape and type and agree: max|difference| <= tolerance * max|original|,
-1e-4, or 1e-2 for models of float16; integers, booleans and strings are equal, NaN and infinities
-are at the same places. An element that fails this agrees all the same where it is no more than 8
-times as far off as roundings of inputs and constants move this element of the original, or no
-farther than they move the element that moves most: what cancels, or lies at a step, is not
-determined better. In a quantized model ONNX Runtime's own fusions change roundings: an element also
-agrees where it is no more than twice as far off as the original's results with and without them are
-from each other.
+The checker of onnx must accept the optimized model if it accepts the original. Inputs and outputs
+(names, types, declared sizes), opset imports and IR version must be equal, except that ONNX
+Runtime's own domain may be added. On several drawn inputs, each output must have the same shape and
+type, and max|difference| must be at most tolerance * max|original|. The tolerance is 1e-4, or 1e-2
+for models of float16. Integers, booleans and strings must be equal, and NaN and infinities at the
+same places.
+
+An element that fails this still agrees if its difference is at most 8 times as large as the
+distance by which roundings of inputs and constants move this element of the original, or at most as
+large as the distance of the element that they move most. Where terms cancel, or a value lies at a
+step, the original itself is not determined better. In a quantized model, ONNX Runtime's own fusions
+change roundings, too: there an element also agrees if its difference is at most twice the greatest
+one between the results of the original with and without ONNX Runtime's optimizations.
 """
 
 import sys
@@ -28,13 +32,14 @@ except ImportError as missing:
 
 
 class NoOpinion(Exception):
-    """The original does not run: there is nothing to compare with."""
+    """Raised if the original does not run, so that there is nothing to compare with."""
 
 
-RUNTIME = "com.microsoft", 1
+RUNTIME = "com.microsoft", 1  # ONNX Runtime's own domain, and its version
 
 
 def interface(model):
+    """The parts of a model that an optimized model must keep, by their names in messages."""
     initialized = {tensor.name for tensor in model.graph.initializer}
     return {
         "inputs": [
@@ -51,7 +56,7 @@ def interface(model):
 
 
 def said(value):
-    """A part of the interface in words."""
+    """A part of the interface, as text for a message."""
     if not isinstance(value, list):
         return str(value)
     types = [(name, onnx.TypeProto.FromString(t)) for name, t in value if isinstance(t, bytes)]
@@ -64,7 +69,8 @@ def said(value):
 
 
 def fix_sizes(original, optimized):
-    """Sizes of inputs and outputs that only the original leaves open become the other's numbers."""
+    """Gives the original the sizes of inputs and outputs that are open in it and fixed in the
+    optimized model."""
     for a, b in zip(
         [*original.graph.input, *original.graph.output],
         [*optimized.graph.input, *optimized.graph.output],
@@ -75,7 +81,8 @@ def fix_sizes(original, optimized):
 
 
 def checker_says(path):
-    """What the strictest check says that a model fails, or an empty string."""
+    """What the checker of onnx says against a model, or an empty string. The full check, which
+    infers shapes, runs only if the plain one passes."""
     for full in (False, True):
         try:
             onnx.checker.check_model(path, full_check=full)
@@ -84,8 +91,10 @@ def checker_says(path):
     return ""
 
 
+# DISTURBANCES: runs of the original with other roundings. An element may differ MARGIN times as
+# much as they move it, or FUSIONS times as much as ONNX Runtime's own optimizations move an output.
 DISTURBANCES, MARGIN, FUSIONS = 8, 8, 2
-WEIGHTS = 1 << 20  # elements; large weights are left alone: their products average roundings
+WEIGHTS = 1 << 20  # elements of a constant; roundings of larger ones average out in their products
 
 
 def uses_float16(model):
@@ -101,7 +110,7 @@ def uses_float16(model):
 
 
 def unlike(a, b):
-    """Why two results cannot be compared number by number, or an empty string."""
+    """The reason why two results cannot be compared element by element, or an empty string."""
     if not isinstance(a, numpy.ndarray) or not isinstance(b, numpy.ndarray):
         return "" if repr(a) == repr(b) else "values that are not tensors differ"
     if a.shape != b.shape or a.dtype != b.dtype:
@@ -110,8 +119,8 @@ def unlike(a, b):
 
 
 def distances(a, b):
-    """|a - b| of each element; infinite where only one is NaN, or infinities differ, or what are no
-    numbers."""
+    """|a - b| for each element. It is infinite where only one is NaN, where infinities differ, and
+    where elements that are not numbers differ."""
     if a.dtype.kind not in "fiub":
         return numpy.where(a == b, 0.0, numpy.inf)
     with numpy.errstate(invalid="ignore", over="ignore"):
@@ -128,12 +137,13 @@ def largest(a):
 
 
 def moved_to_neighbour(array, random):
+    """The array with each element replaced by the next float above or below it, at random."""
     up = numpy.where(random.integers(0, 2, array.shape), numpy.inf, -numpy.inf)
     return numpy.nextafter(array, up.astype(array.dtype))
 
 
 def nearby(values, random):
-    """The inputs, floats moved to a neighbour."""
+    """The inputs with all floats moved to a neighbour."""
     return {
         name: (
             moved_to_neighbour(value, random)
@@ -144,12 +154,14 @@ def nearby(values, random):
     }
 
 
-# Inputs that are floats and decide sizes: a scale of 1.9999999 makes an axis one shorter.
+# Inputs of operators that are floats and determine sizes. They are not moved: a scale of 1.9999999
+# instead of 2 makes an axis shorter.
 DECIDE_SIZES = {"Resize": slice(1, 3), "Upsample": slice(1, 2), "Range": slice(0, 3)}
 
 
 def constants(graph):
-    """All tensors of a graph that are floats, but for large weights and what decides sizes."""
+    """The constants of a graph that are floats, except large weights and those that determine
+    sizes."""
     held = [(tensor.name, tensor) for tensor in graph.initializer]
     for node in graph.node:
         if node.op_type == "Constant":
@@ -168,7 +180,7 @@ def constants(graph):
 
 
 def model_nearby(path, random):
-    """A session of the model whose constants are a rounding away."""
+    """A session of the model with its constants moved to a neighbour."""
     model = onnx.load(path)
     for tensor in constants(model.graph):
         moved = moved_to_neighbour(numpy_helper.to_array(tensor), random)
@@ -177,8 +189,9 @@ def model_nearby(path, random):
 
 
 def moves(path, values, usual):
-    """For each output how far roundings of inputs and constants move its elements: None where they
-    change its shape."""
+    """For each output, how far roundings move its elements at most: those of inputs and constants,
+    and in a quantized model those that fusions change. None if a rounding changes the shape of the
+    output, or it is no tensor. `usual`: the outputs without such changes."""
     random = numpy.random.default_rng(1)
     most = [numpy.zeros(a.shape) if isinstance(a, numpy.ndarray) else None for a in usual]
     if quantizes(onnx.load(path)):
@@ -201,7 +214,8 @@ def quantizes(model):
 
 
 def fusions_move(path, values, usual):
-    """For each output the greatest difference that ONNX Runtime's optimizations make."""
+    """For each output, the greatest difference of an element that ONNX Runtime's own optimizations
+    make."""
     plain = session(path, optimized=False).run(None, values)
     return [
         0.0 if unlike(a, b) or not isinstance(a, numpy.ndarray) else distances(a, b).max(initial=0)
@@ -214,8 +228,9 @@ def shown(x):
 
 
 def judge(a, b, tolerance, moved):
-    """(greatest difference, greatest element, what is wrong); moved() gives how far roundings move
-    each element."""
+    """Compares an output b with that of the original, a: (greatest difference, greatest element of
+    a, what is wrong or ""). moved() returns how far roundings move each element; it is slow and is
+    called only if the tolerance is exceeded."""
     reason = unlike(a, b)
     if reason or not isinstance(a, numpy.ndarray) or not a.size:
         return 0.0, 0.0, reason
@@ -292,7 +307,7 @@ def arguments():
 
 
 def interface_failures(before, after):
-    """How many parts of the interface have changed, each with a line that says so."""
+    """Prints a line for each part of the interface that has changed, and returns their number."""
     wanted, have = interface(before), interface(after)
     if RUNTIME not in wanted["opset imports"] and RUNTIME in have["opset imports"]:
         have["opset imports"].remove(RUNTIME)

@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""Rules that models ask for, in one go: discover-rules takes questions from the models of
-scripts/models.tsv (or those named) and answers them, each answer is timed by itself against the
-part that asked, verify-rules proves those that are faster, optimize-model times these on the target
-with no other rules, and what pays at a place and does not follow from the library is kept in
-rules/discovered, with the question, the models, the places, the ratio, the date and the target as a
-comment. Questions of one operator are asked first, then those of two, and so on, each for the same
-time, first what loses most of its model's time, where the target gives a profile. A step whose
-results are in BUILD/discover is not done again; an interrupted one continues. For some models
-alone, or models of one's own (a file's path, or a table as scripts/fetch-zoo writes it, of which
-names choose), the result goes to BUILD/discover; with --beyond only what does not follow from the
-library is timed.
+"""Discovers the rules that models ask for, in one go. discover-rules takes questions from the
+models of scripts/models.tsv, or those named, and answers them. Each answer is timed by itself
+against the part of the model that it would replace, verify-rules proves the faster ones, and
+optimize-model times these on the target with no other rules. A rule that pays at a place and does
+not follow from the library is kept in rules/discovered; a comment gives its question, the models
+and places where it pays, the ratio, the date and the target. Prints tables of the counts, of the
+rules that pay, and of the models.
+
+Questions of one operator are asked first, then those of two, and so on, for the same time each.
+Where the target gives a profile, the questions that lose most of their model's time come first.
+Steps whose results are in BUILD/discover are not repeated; an interrupted step continues. Models
+may also be named by the path of a file, or by --table, a table as scripts/fetch-zoo writes it, from
+which names choose. If models are named, the rules go to BUILD/discover instead. With --beyond,
+optimize-model times only rules that do not follow from the library.
 
 usage: discover.py [MODEL..] [--target onnxruntime] [--operators N] [--depth N] [--steps N]
                    [--worse RATIO] [--time SECONDS] [--effort quick|default|thorough] [--jobs N]
@@ -44,8 +47,8 @@ HEAD = "<!-- table -->"
 
 
 def rows_of_table(path, names):
-    """The models of a table (lines of name, path and feed options, tabs between) whose names begin
-    with one of these, or all."""
+    """The models of a table whose names begin with one of `names`, or all models, in the form of
+    the rows of scripts/models.tsv, with `path` and `dims` in addition."""
     for name, model, words in tables(os.path.abspath(path)):
         if names and not any(name.startswith(begin) for begin in names):
             continue
@@ -60,7 +63,8 @@ def rows_of_table(path, names):
 
 
 def timed(row, rules, options, name):
-    """The report of optimize-model with these rules alone on the target; None: it failed."""
+    """The report of optimize-model on a model, with these rules alone on the target, or None if it
+    failed."""
     report = os.path.join(WORK, f"{row['name']}.{os.path.basename(rules)}.{name}.json")
     if not os.path.exists(report):
         code = subprocess.run(
@@ -79,7 +83,8 @@ def timed(row, rules, options, name):
 
 
 def paying(row, report, least):
-    """(rule, model, places, ratio) of the places where this rule alone gained so much, timed."""
+    """(rule, model, number of places, ratio) for the places where one rule alone gains at least the
+    ratio `least` when it is timed."""
     model = row["name"][: -len(".onnx")]
     for place in [place for part in with_bodies(report, True) for place in part["gains"]]:
         before, after = place["seconds"]["before"], place["seconds"]["after"]
@@ -89,7 +94,7 @@ def paying(row, report, least):
 
 
 def regained(stem):
-    """By rule: the library's rules that it follows from."""
+    """For each discovered rule that follows from the library, the rules that it follows from."""
     library = sorted(glob.glob(os.path.join(ROOT, "rules/library/*.rules")))
     done = subprocess.run(
         [os.path.join(BUILD, "compare-rules"), "derive", stem + ".proved", *library],
@@ -111,7 +116,8 @@ def where(places):
 
 
 def beyond(stem, known, path):
-    """Writes the rules of the basis that do not follow from the library."""
+    """Writes the proved rules that do not follow from the library (`known`: those that do) into a
+    file and returns its path."""
     texts = rule_texts(stem + ".proved")
     with open(path, "w", encoding="utf-8") as file:
         file.write("\n\n".join(text for name, (_, text) in texts.items() if name not in known))
@@ -120,8 +126,9 @@ def beyond(stem, known, path):
 
 
 def keep(found, known, stem, path):
-    """Writes the rules that pay and do not follow from the library, the best first, with how they
-    were found and where they pay."""
+    """Writes the rules that pay and do not follow from the library, the best first, with comments
+    on how they were found and where they pay. Returns the names of all rules that pay, and of those
+    written."""
     texts, asked = rule_texts(stem + ".proved"), rule_texts(stem + ".candidates")
     best = sorted(found, key=lambda rule: -max(entry[2] for entry in found[rule]))
     day = datetime.date.today().isoformat()
@@ -159,7 +166,7 @@ def parse():
 
 
 def rows_of(options):
-    """The models that are asked."""
+    """The rows of the models that are asked."""
     if options.table:
         return list(rows_of_table(options.table, options.models))
     return models_named(options.models) + [
@@ -170,7 +177,7 @@ def rows_of(options):
 
 
 def main():
-    """The whole chain."""
+    """Runs all steps, writes the rules that are kept, and prints the tables."""
     options = parse()
     rows = rows_of(options)
     os.makedirs(WORK, exist_ok=True)

@@ -1,6 +1,11 @@
-"""The steps that discover.py, rediscover.py and atlas.py share: a file of questions for each model,
-answers to them, each answer timed by itself at the place that asked, proofs of the faster ones, the
-fastest answer to each question. A step whose results are in BUILD/discover is not done again."""
+"""The steps that discover.py and rediscover.py share: write the questions of each model, answer
+them, time each answer by itself against the part that asked, prove the faster answers, and choose
+the fastest ones to each question. Some functions serve atlas.py, too.
+
+`stem` is the path of a run's files without their endings: .candidates (all answers), .quick (those
+that are fast enough by themselves), .true (of these, those that are proved), .fast (of these, those
+near the fastest answer to their question), .proved (a basis of these). Steps whose results are in
+BUILD/discover are not repeated."""
 
 import os
 import re
@@ -15,12 +20,13 @@ WORK = os.path.join(BUILD, "discover")
 PLACES = os.path.join(WORK, "places")  # questions and answers as models
 KEPT = os.path.join(ROOT, "rules/discovered")
 PAGE = os.path.join(ROOT, "test/bench/DISCOVERED.md")
-ALIKE = 0.97  # so near to the fastest answer others count as fast as it
-LARGE = 1 << 23  # elements of a constant; with more, loading takes longer than it is worth
+ALIKE = 0.97  # an answer with this share of the best answer's ratio counts as equally fast
+LARGE = 1 << 23  # elements of a constant; loading a model with a larger one takes too long
 
 
 def run(program, *arguments, allowed=(0,)):
-    """Runs a program of the build folder; what it prints is printed."""
+    """Runs a program of the build folder, with its output shown, and returns its exit status. Ends
+    this script if that is not allowed."""
     done = subprocess.run([os.path.join(BUILD, program), *arguments], cwd=ROOT, check=False)
     if done.returncode not in allowed:
         sys.exit(f"{program} {' '.join(arguments)}: exit code {done.returncode}")
@@ -28,8 +34,8 @@ def run(program, *arguments, allowed=(0,)):
 
 
 def with_bodies(report, unused):
-    """A report of optimize-model, and those of the bodies of control flow in it at any depth;
-    unused: those as well that gain by themselves but are not in the result."""
+    """A report of optimize-model, then the reports of the bodies of control flow in the model, at
+    any depth. `unused`: also those of bodies that gain by themselves but are not in the result."""
     yield report
     bodies = report["bodies"]
     for body in bodies["reports"] if unused or not bodies["note"] else []:
@@ -37,17 +43,18 @@ def with_bodies(report, unused):
 
 
 def file_of(row):
-    """The model's file."""
+    """The file of a model."""
     return row["path"] if "path" in row else prepared(row, WORK)
 
 
 def sizes_of(row):
-    """The options that give a model's open sizes."""
+    """The options that give the sizes that a model leaves open."""
     return shape_options(row) + row.get("dims", [])
 
 
 def profile(row, target):
-    """The words that name the model's profile on the target; none: it gives none."""
+    """The options of discover-rules that name the profile of a model on the target, which is made
+    if it is missing; an empty list if the target gives no profile."""
     out = os.path.join(WORK, f"{row['name']}.profile")
     if target != "onnxruntime":
         return []
@@ -68,7 +75,7 @@ def profile(row, target):
 
 
 def questions(rows, operators, target):
-    """One file of questions for each model."""
+    """Writes the questions of so many operators of each model; returns their files."""
     files = []
     for row in rows:
         out = os.path.join(WORK, f"{row['name']}.{operators}.questions")
@@ -89,8 +96,9 @@ def questions(rows, operators, target):
 
 
 def answers(files, options, stem, seconds):
-    """Candidate rules; their statistics. Questions are begun for so many seconds; those that were
-    answered before count as well."""
+    """Answers the questions in these files with candidate rules and returns the statistics of
+    discover-rules. No question is begun after `seconds`. The answers of earlier runs are used, too.
+    """
     run(
         *("discover-rules", *files, "--depth", str(options.depth)),
         *("--steps", str(options.steps), "--worse", str(options.worse)),
@@ -102,8 +110,8 @@ def answers(files, options, stem, seconds):
 
 
 def prove(stem, jobs):
-    """Of the candidates that are fast enough by themselves those that are true. Counts of
-    verdicts."""
+    """Proves the candidates that are fast enough by themselves, writes those that are true, and
+    returns the counts of verdicts."""
     run(
         "verify-rules",
         "-q",
@@ -123,28 +131,30 @@ def prove(stem, jobs):
 
 
 def times_read(path):
-    """By file in PLACES: the seconds that were measured; None: the target refuses it."""
+    """For each file in PLACES that was timed, its seconds, or None if the target refuses it."""
     times = {}
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:
             for line in file:
-                if line.endswith("\n") and len(line.split()) == 2:  # the last one may be cut off
+                if line.endswith("\n") and len(line.split()) == 2:  # an interrupt may cut the last
                     name, seconds = line.split()
                     times[name] = float(seconds) if seconds != "-" else None
     return times
 
 
 class Timer:
-    """The process that times models on the target; what it said is kept in a file."""
+    """A process that times models in ONNX Runtime, started when it is needed. `times` has the
+    seconds by file, which are kept in the file `path` for later runs."""
 
     def __init__(self, path):
         self.path = path
         self.times = times_read(path)
-        self.begin = "\n" if os.path.exists(path) else ""  # after what was cut off
+        self.begin = "\n" if os.path.exists(path) else ""  # ends a line that was cut off
         self.process = None
 
     def batch(self, names):
-        """Times models of PLACES in turn, unless that is known, or their constants are large."""
+        """Times models of PLACES against each other, unless the times of all are known. Models with
+        large constants are left out."""
         if all(name in self.times for name in names):
             return
         if not self.process:
@@ -165,7 +175,7 @@ class Timer:
             self.read()
 
     def read(self):
-        """What the process says of a batch."""
+        """Reads the times of a batch from the process and keeps them."""
         with open(self.path, "a", encoding="utf-8") as file:
             file.write(self.begin)
             self.begin = ""
@@ -180,7 +190,7 @@ class Timer:
 
 
 def rule_texts(path):
-    """name -> (comment lines, text) of the rules of a file."""
+    """For each rule of a file, by name: (lines of the comment above it, text without it)."""
     rules = {}
     with open(path, encoding="utf-8") as file:
         for part in re.findall(r"((?:^#.*\n)*^rule (?:.+\n)+)", file.read() + "\n", re.M):
@@ -192,9 +202,10 @@ def rule_texts(path):
 
 
 def alone(stem, options):
-    """Times each candidate by itself at the place that asked; writes those that are fast enough,
-    and those that cannot be timed so (`select` has no operator in a file). By rule: the ratio; 0:
-    the target refuses one side."""
+    """Times each candidate by itself against the part that asked. Writes those that are fast
+    enough, and those that cannot be timed in this way because they cannot be written as an ONNX
+    file (`select` has no ONNX operator). Returns the ratio by rule; it is 0 if the target refuses
+    one side."""
     asked, model = rule_texts(stem + ".candidates"), {}
     for name, (comments, _) in asked.items():
         said = re.search(r"^# model (\S+)$", "\n".join(comments), re.M)
@@ -217,8 +228,8 @@ def alone(stem, options):
 
 
 def fastest(stem, ratios):
-    """Writes the proved rules that are about as fast as the fastest answer to their question, then
-    a basis of them: what an e-graph does not derive from the rest."""
+    """Writes the proved rules that are about as fast as the fastest answer to their question, and
+    then a basis of them: those that an e-graph cannot derive from the rest."""
     proved, best = rule_texts(stem + ".true"), {}
     for name in proved:
         question = name.rsplit("-", 1)[0]
@@ -234,8 +245,8 @@ def fastest(stem, ratios):
 
 
 def write_table(lines, mark):
-    """Puts lines between the mark and the next one in test/bench/DISCOVERED.md, which is written
-    by hand otherwise; a mark that is not there stands at the end."""
+    """Replaces the lines between this mark and the next one in test/bench/DISCOVERED.md. The rest
+    of the page is written by hand. A missing mark is added at the end."""
     text = "# What discovery found, run by run\n"
     if os.path.exists(PAGE):
         with open(PAGE, encoding="utf-8") as file:

@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
-"""The back end for GPUs without a GPU: eight checks and their figures, as test/cuda/OFFLINE.md.
+"""Checks the back end for GPUs on a machine without one, in parts, and writes the results into
+test/cuda/OFFLINE.md.
 
 Usage: gpu_offline.py [PART..]; without a part all of them, in this order:
-  steps        drawn steps by every choice, the kernels compiled for the host, threads in both
-               orders; faults planted in the kernels
-  definitions  each operator's definition, likewise
-  models       whole models, likewise, against the CPU's back end; replays; attention
-  driver       memory, workspace, recording, choices and failures with the host for a driver
-  sm_90 sm_80 sm_100 sm_120   the kernels of all choices of all models, compiled without spills
-  plans        cuDNN's exact plans for the convolutions of all models, for a GPU that is described
-  table        nothing but the table of what is known
-What a part has found is kept in BUILD/gpu-offline, a model at a time: a part that was stopped goes
-on where it was, and starts anew when the back end was built differently; what was compiled stays
-compiled. Environment: BUILD (build), ISOMER_MODELS (.cache/models), TABLE (another file), MINUTES
-(30: after so many a part leaves the rest for the next call). Exits 1 if anything was wrong, 3 if
-something is left.
+  steps        random steps with every choice; the kernels are compiled for the host, with the
+               threads of a block in both orders; planted faults in kernels must be noticed
+  definitions  the definition of each operator, on the host in the same way
+  models       whole models on the host against the CPU's back end; replays; attention
+  driver       memory, workspace, recording, choices and failures, with the host as the driver
+  sm_90 sm_80 sm_100 sm_120   for this GPU: the kernels of all choices for all models, compiled by
+               NVRTC, must not spill registers
+  plans        cuDNN's exact plans for the convolutions of all models, for a described GPU
+The results of a part are kept in BUILD/gpu-offline, model by model. A part that was stopped
+continues where it was, and starts anew if the back end was built differently since; compiled
+kernels are kept in any case. Environment: BUILD (build), ISOMER_MODELS (.cache/models), TABLE
+(another file for the table), MINUTES (30: after this time a part leaves the rest for the next
+call). Exit status: 1 if anything was wrong, 2 if there is no such part, 3 if something is left.
 """
 
 import hashlib, json, os, re, subprocess, sys, time
@@ -28,7 +29,7 @@ TABLE = os.environ.get("TABLE") or os.path.join(ROOT, "test", "cuda", "OFFLINE.m
 SECONDS = 60 * float(os.environ.get("MINUTES", "30"))
 GPUS = ["sm_90", "sm_80", "sm_100", "sm_120"]
 PYTEST = [sys.executable, "-m", "pytest", "-q", "test/onnx/test_cuda.py", "-k"]
-# Programs of tests, whose cases are counted.
+# The parts that run test programs, each with its commands; a command of one word is a C program.
 PROGRAMS = {
     "steps": [["ops_cuda"], ["ops_cuda_attention"]],
     "definitions": [["ops_lower"]],
@@ -46,7 +47,7 @@ TITLES = {
 
 
 def models():
-    """(name, path, words for run-model) of the public models, the smallest first, and the zoo's."""
+    """(name, path, feed options) of the public models, the smallest first, and of the zoo."""
     rows = [
         (row["name"], os.path.join(MODELS, row["name"]), feed_options(row)) for row in model_table()
     ]
@@ -60,7 +61,7 @@ def models():
 
 
 def digest(*names):
-    """Of what was built."""
+    """A digest of files in the build folder."""
     state = hashlib.sha256()
     for name in names:
         with open(os.path.join(BUILD, name), "rb") as file:
@@ -69,7 +70,8 @@ def digest(*names):
 
 
 class Part:
-    """What a part has found: {item: what is wrong, "" for nothing}, and figures; kept as JSON."""
+    """The results of a part, kept in a JSON file: for each item (a model or a program) what is
+    wrong, or "", and figures. Results of another key are dropped; None: of any key."""
 
     def __init__(self, name, key):
         self.path = os.path.join(KEPT, f"{name}.json")
@@ -92,7 +94,8 @@ class Part:
 
 
 def run_described(plugin, gpu, options, path, words):
-    """What is wrong, "" for nothing."""
+    """Runs a model with a plug-in that stands in for a GPU of this kind, without computing. Returns
+    what is wrong, or ""."""
     backend = os.path.join(BUILD, "test", "cuda", f"isomer-{plugin}.so")
     done = subprocess.run(
         [os.path.join(BUILD, "run-model"), path, *words]
@@ -106,6 +109,7 @@ def run_described(plugin, gpu, options, path, words):
 
 
 def each_model(name, plugin, gpu, options):
+    """Runs the part `name`, model by model, until its time is over."""
     part = Part(name, digest(f"test/cuda/isomer-{plugin}.so"))
     end = time.monotonic() + SECONDS
     for model, path, words in models():
@@ -117,6 +121,7 @@ def each_model(name, plugin, gpu, options):
 
 
 def run_programs(name):
+    """Runs the test programs of the part `name`."""
     used = ["test/cuda/isomer-host.so", *(f"test/{c[0]}" for c in PROGRAMS[name] if len(c) == 1)]
     part = Part(name, digest(*used))
     for command in PROGRAMS[name]:
@@ -139,6 +144,8 @@ def run_programs(name):
 
 
 def figures(said):
+    """The counts that a test program prints, by what is counted."""
+
     def total(pattern):
         return sum(map(int, re.findall(pattern, said, re.M)))
 
@@ -173,7 +180,8 @@ part that is not complete goes on where it was when the target is run again.
 
 
 def write_table():
-    """Returns (something is wrong, something is left)."""
+    """Writes the table of all parts. Returns (whether something is wrong, whether something is
+    left)."""
     total, rows, wrong, left = len(models()), [], [], []
     for name in PARTS:
         found = Part(name, None).found

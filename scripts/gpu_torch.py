@@ -1,10 +1,12 @@
-"""Times ONNX models in PyTorch (through onnx2torch) eagerly, compiled by torch.compile and as CUDA
-graphs, each with TF32 off and on, beside this project's times. Part of scripts/gpu-check.
+"""Times ONNX models in PyTorch, converted by onnx2torch, and shows the times beside those of the
+built-in runtime: eagerly, compiled by torch.compile, and as CUDA graphs, each with TF32 off and on.
+scripts/gpu-check runs this script.
 
 Usage: gpu_torch.py LIST [--device cuda|cpu] [--ours FILE] [--seconds N]. LIST: a line for each
-model: name, file, and the options of its feed, between tabs. --ours: lines of name and
-milliseconds. Prints a line for each model and arithmetic: milliseconds, `-` where that does not
-run, and ours by the best of them. What is not done after N seconds is left out, and that is said.
+model: name, file, and the options of its feed, separated by tabs. --ours: a file with lines of name
+and milliseconds. Prints a line for each model and arithmetic: the milliseconds of each way (`-`
+where it does not run), ours, and the best of theirs divided by ours. Models that are not done after
+N seconds are left out; a line says how many. Exit status 0, even where nothing could be measured.
 """
 
 import argparse, math, os, signal, sys, time
@@ -33,7 +35,7 @@ def inputs(path, words, device):
 
 
 def least(run, device, rounds=30):
-    """Milliseconds by the device's clock."""
+    """The least milliseconds of a call, on a GPU by its own clock."""
     import torch
 
     best = math.inf
@@ -55,7 +57,8 @@ def least(run, device, rounds=30):
 
 
 def graphed(net, given):
-    """CUDA graphs: captured after a few calls on a stream of their own, as PyTorch asks."""
+    """A function that replays the network as a CUDA graph. As PyTorch requires, the graph is
+    captured after a few calls on another stream."""
     import torch
 
     side = torch.cuda.Stream()
@@ -71,7 +74,7 @@ def graphed(net, given):
 
 
 def one_way(way, net, given, device, seconds):
-    """Milliseconds; None where it does not run, or not in time."""
+    """The milliseconds of a network in one way, or None if it does not run, or not in time."""
     import torch
 
     signal.signal(signal.SIGALRM, late)
@@ -96,7 +99,7 @@ def set_tf32(on):
 
 
 def ours_of(path):
-    """Name: milliseconds."""
+    """Our milliseconds by name, from the file of --ours; None where a line has no number."""
     found = {}
     if path and os.path.exists(path):
         with open(path, encoding="utf-8") as file:
@@ -108,7 +111,8 @@ def ours_of(path):
 
 
 def row(name, tf32, times, own):
-    """The ratio stands beside the same arithmetic only: ours is exact."""
+    """Prints the line of a model and returns the ratio of the best time to ours, if there is one.
+    With TF32 there is none, since our times are those of float32."""
     best = min((t for t in times.values() if t is not None), default=None)
     ratio = f"{best / own:.2f}" if own and best and not tf32 else "-"
     cells = [f"{times[way]:.3f}" if times[way] is not None else "-" for way in WAYS]

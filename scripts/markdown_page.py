@@ -1,17 +1,19 @@
-"""Markdown as the measuring scripts write it: tables, paragraphs wrapped at 100 columns, sections
-of pages that others write, too."""
+"""Markdown as the measuring scripts write it: tables, pages wrapped at 100 columns, and single
+sections of a page that several scripts write."""
 
 import os, re, textwrap
 
 
 def table(header, rows):
+    """The lines of a table."""
     return ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)] + [
         "| " + " | ".join(map(str, row)) + " |" for row in rows
     ]
 
 
 def page(lines):
-    """One text; every line is a paragraph, a heading, an item or the row of a table."""
+    """The text of a page. Each of the lines is a paragraph, a heading, an item of a list, or a row
+    of a table; paragraphs and items are wrapped."""
     wrapped = []
     for line in lines:
         hanging = "  " if line.startswith("- ") else ""
@@ -27,8 +29,8 @@ def page(lines):
 
 
 def put_section(path, title, text):
-    """Replaces the section of the page that starts with this title ("## .."); the text before and
-    after it stays."""
+    """Replaces the section of a page that begins with this title ("## .."), or adds it at the end.
+    The text before and after it stays."""
     old = "# Benchmark\n"
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:

@@ -1,23 +1,29 @@
-"""Measures ONNX files in ONNX Runtime: one long-lived process, as --measure-with expects, which
-starts another for each batch.
+"""Measures ONNX files in ONNX Runtime: one long-lived process, as optimize-model --measure-with
+expects, which starts another process for each batch.
 
-Reads one path a line; an empty line ends a batch. Answers `SECONDS PATH` or `FAIL PATH REASON` for
-each path, in the order asked, then an empty line. One thread or as many as --threads says,
-denormals flushed, the same inputs for all files of a batch; every round visits all files once in a
-new random order: a call to warm up, unless calls are long, then samples for some milliseconds.
-After two rounds what was 15 % slower than the fastest in both is left; after --few rounds the
-slower half, and what is 5 % slower than the fastest; after as many again half of the rest, and what
-is 3 % slower, and so on (successive halving: Karnin, Koren, Somekh, 2013). The first, the original,
-stays, but alone has few rounds, as it has where nothing is 1 % faster. Where calls are so long that
-all rounds would take more than --budget seconds, there are fewer of them, 4 at least.
-Time is the thread's CPU clock, because long calls are always preempted on a busy machine; with more
-threads, and with --provider cuda, the time that passes. On the GPU inputs and outputs stay in its
-memory, float32 is computed without TF32, and a model that ONNX Runtime runs elsewhere fails.
+Reads one path a line; an empty line ends a batch. For each path, in the order asked, it answers
+`SECONDS PATH` or `FAIL PATH REASON`, then an empty line. ONNX Runtime uses one thread, or as many
+as --threads says, and flushes denormals; all files of a batch get the same inputs. Every round
+visits each file once, in a new random order. A visit is one call to warm up, unless calls are long,
+and then several samples within some milliseconds.
 
-SECONDS is the minimum over all rounds, or with --statistic ratio the median over the rounds of a
-file's share of its round, times the fastest round: where a machine's speed changes by the second,
-as with neighbours on the same host, that repeats within 1.5 % where the minimum of long calls
-repeats within 5 %.
+Slow files are dropped early (successive halving: Karnin, Koren, Somekh, 2013). After two rounds,
+the files that were 15 % slower than the fastest in both are dropped; after --few rounds, the slower
+half and those that are 5 % slower than the fastest; after as many rounds again, half of the rest
+and those that are 3 % slower; and so on. The first file, the original, is never dropped. The
+measurement ends early when it is the only one left, or when no other file is 1 % faster. Where
+calls are so long that all rounds would take more than --budget seconds, there are fewer rounds, but
+at least 4.
+
+Time is the processor time of the process, since on a busy machine long calls are always preempted;
+with more threads, and with --provider cuda, it is the time by the clock. On a GPU, inputs and
+outputs stay in its memory, float32 is computed without TF32, and a model that ONNX Runtime cannot
+run there fails.
+
+SECONDS is the minimum over all rounds. With --statistic ratio it is the median over the rounds of
+the file's time divided by the mean of the round, times the fastest round. Where the speed of a
+machine changes by the second, as with neighbours on the same host, this repeats within 1.5 %, while
+the minimum of long calls repeats within 5 %.
 """
 
 import math, os, random, signal, statistics, sys, time, traceback
@@ -26,16 +32,16 @@ from packages import fail, need, option_parser, positive
 need("numpy", "onnxruntime")
 from onnx_tools import Feed, add_feed_options, clock_of, one_line, session  # noqa: E402
 
-SAMPLE, VISIT = 0.2e-3, 10e-3  # seconds
-CLEARLY_SLOWER = 1.05, 1.03, 1.02
-FASTER = 0.99
-SCREENED, FAR_SLOWER = 2, 1.15  # after so many rounds; in each of them
-LEAST_ROUNDS = 4  # whatever they take
+SAMPLE, VISIT = 0.2e-3, 10e-3  # seconds that a sample lasts at least, and a visit about
+CLEARLY_SLOWER = 1.05, 1.03, 1.02  # times of the fastest, at the first halving, the second, ..
+FASTER = 0.99  # a share of the original's time that counts as faster
+SCREENED, FAR_SLOWER = 2, 1.15  # rounds before the first files are dropped; times of the fastest
+LEAST_ROUNDS = 4  # even if they take longer than the budget
 
 
 class Measured:
-    """One file of a batch: its session, or the reason why there is none, and the best sample of
-    each visit."""
+    """One file of a batch: its session, or the reason why it cannot be measured, and the least
+    seconds per call of each visit."""
 
     def __init__(self, path, feed, threads, visit, provider="cpu"):
         self.path, self.reason, self.visits = path, None, []
@@ -53,7 +59,7 @@ class Measured:
             self.reason = one_line(error)
 
     def bound(self):
-        """Inputs and outputs in the GPU's memory."""
+        """A binding that keeps inputs and outputs in the GPU's memory."""
         import onnxruntime
 
         binding = self.session.io_binding()
@@ -71,7 +77,7 @@ class Measured:
             self.session.run(None, self.values)
 
     def sample(self, calls):
-        """Seconds per call."""
+        """The mean seconds per call of so many calls."""
         start = self.clock()
         for _ in range(calls):
             self.run()
@@ -84,7 +90,7 @@ class Measured:
 
 
 def rounds_of(files):
-    """What a round took on average, over the files that were in all of them."""
+    """For each round, the mean seconds of the files that were in all rounds."""
     most = max(len(file.visits) for file in files)
     return [
         statistics.fmean(times)
@@ -93,12 +99,14 @@ def rounds_of(files):
 
 
 def share(file, rounds):
+    """The median over the rounds of a file's time divided by the mean of the round."""
     return statistics.median(own / mean for own, mean in zip(file.visits, rounds))
 
 
 def still_in(runs, slower):
-    """The first, with which the others are compared, and the faster half of the others, as far as
-    it may be as fast as the fastest."""
+    """The files that stay after a halving: the first, with which the others are compared, and the
+    faster half, except files that take `slower` times as long as the fastest. Only the first if no
+    file is faster."""
     rounds = rounds_of(runs)
     shares = [share(file, rounds) for file in runs]
     if min(shares) > FASTER * shares[0]:
@@ -113,14 +121,16 @@ def still_in(runs, slower):
 
 
 def screened(runs):
-    """The first, and what was not far slower than the fastest of a round in each of them."""
+    """The files that stay after the first rounds: all except those that were far slower than the
+    fastest in every round. The first file always stays."""
     best = [min(times) for times in zip(*(file.visits for file in runs))]
     far = lambda file: all(t > FAR_SLOWER * b for t, b in zip(file.visits, best))
     return [file for k, file in enumerate(runs) if not k or not far(file)]
 
 
 def affordable(runs, rounds, few, budget):
-    """Rounds, and after how many of them files are left, so that they take `budget` seconds."""
+    """(rounds, rounds after which files are dropped), reduced so that all rounds take about
+    `budget` seconds."""
     part = budget / max(rounds * sum(file.first for file in runs), 1e-9) if budget else 1
     if part >= 1:
         return rounds, few
@@ -129,7 +139,9 @@ def affordable(runs, rounds, few, budget):
 
 
 def measure(paths, feed, rounds, threads=1, few=None, visit=VISIT, budget=None, **where):
-    """Every `few` rounds the slower half and what is clearly slower is left."""
+    """Measures a batch: a list of Measured, in the order of the paths. After every `few` rounds the
+    slower half and the files that are clearly slower are dropped; None: no file is. `where`: the
+    provider, if not the CPU."""
     files = [Measured(path, feed, threads, visit, **where) for path in paths]
     runs, order = [file for file in files if file.reason is None], random.Random(len(paths))
     rounds, few = affordable(runs, rounds, few, budget)
@@ -147,7 +159,7 @@ def measure(paths, feed, rounds, threads=1, few=None, visit=VISIT, budget=None, 
 
 
 def seconds(files, statistic):
-    """Of each file, None where it did not run."""
+    """The seconds of each file by this statistic; None where the file did not run."""
     runs = [file for file in files if file.reason is None]
     if statistic == "minimum" or not runs:
         return [min(file.visits) if file.reason is None else None for file in files]
@@ -165,9 +177,10 @@ def answer(files, statistic, out):
 
 
 def apart(work):
-    """In a process of its own, which begins with the memory of this one: where earlier batches left
-    holes, the first sessions of a batch would run slower than the others. What it took is given
-    back with its end. If it fails or is killed, so is this one."""
+    """Calls work() in a forked process, whose memory is given back when it ends. Without this, the
+    memory would have the holes that earlier batches left, and the first sessions of a batch would
+    run slower than the others. If the forked process fails or is killed, this one ends in the same
+    way."""
     child = os.fork()
     if not child:
         code = 1
@@ -223,7 +236,7 @@ def main():
     import onnxruntime  # noqa: F401  once, for all batches
 
     feed, batch = Feed(options), []
-    # What a library prints must not be taken for an answer.
+    # Standard output is for answers only: what a library prints goes to standard error.
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 

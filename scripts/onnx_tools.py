@@ -1,11 +1,12 @@
-"""What the Python tools share, those that optimize-model starts among them: the options that
-describe a feed, inputs drawn from it, sessions of ONNX Runtime, tables of models.
+"""Shared by the Python tools, including those that optimize-model starts: the options that describe
+a feed, inputs drawn from it, sessions of ONNX Runtime, and tables of models.
 
-A feed is what --input-shape NAME:1,3,.. , --dim NAME=N and --input NAME=WHAT say; WHAT is a number,
-a range LO..HI (whole numbers when the input is of integers, both ends included) or a file .npy. Of
-several that name one input the k-th is for draw k, the last one for all further draws. All else is
-drawn: floats uniform in [-1, 1), integers 0..3, booleans. The draw depends on the seed and the
-input's name only, so that two models with the same inputs get the same values.
+A feed is given by the options --input-shape NAME:1,3,.. , --dim NAME=N and --input NAME=WHAT. WHAT
+is a number, a range LO..HI (for an input of integers, both ends are included) or a .npy file. If
+--input is given several times for an input, the k-th one is for draw k, and the last one for all
+further draws. Inputs without it are random: floats uniform in [-1, 1), integers from 0 to 3,
+booleans. Random values depend only on the seed and on the input's name, so that two models with the
+same inputs get the same values.
 """
 
 import argparse, csv, os, re, shlex, subprocess, time, zlib
@@ -34,7 +35,8 @@ NUMBER = r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?inf|nan"
 
 
 def formed(pattern, expected):
-    """A type of argparse: the text itself, if it is of this form."""
+    """A type for argparse that accepts texts of this pattern and returns them unchanged. If the
+    pattern's group `file` matches, that file must exist."""
 
     def check(text):
         found = re.fullmatch(pattern, text, re.I)
@@ -80,7 +82,7 @@ def add_feed_options(parser):
 
 
 def check_feed(options, graph):
-    """Exit status 2 if an option names an input, or a size, that this graph of ONNX lacks."""
+    """Ends with exit status 2 if a feed option names an input or a size that this graph lacks."""
     inputs = [value.name for value in graph.input]
     sizes = {d.dim_param for v in graph.input for d in v.type.tensor_type.shape.dim} - {""}
     given = [("--input-shape", text.rpartition(":")[0], inputs) for text in options.input_shape]
@@ -94,6 +96,8 @@ def check_feed(options, graph):
 
 
 class Feed:
+    """The inputs that feed options describe."""
+
     def __init__(self, options):
         self.seed = options.seed
         self.shapes = {}
@@ -118,8 +122,8 @@ class Feed:
         ]
 
     def draw(self, inputs, seed=0):
-        """Arrays for a session's inputs (onnxruntime's NodeArg); the seed is added to that of the
-        options."""
+        """Arrays by name for the inputs of a session (NodeArg of onnxruntime). The seed, which is
+        also the number of the draw, is added to that of the options."""
         return {each.name: self.one(each, seed) for each in inputs}
 
     def one(self, each, seed):
@@ -146,15 +150,15 @@ class Feed:
 
 
 def feed_of(words):
-    """The feed that these options describe."""
+    """The feed that these words of a command line describe."""
     parser = argparse.ArgumentParser()
     add_feed_options(parser)
     return Feed(parser.parse_args(words))
 
 
 def session_options(threads=1):
-    """ONNX Runtime on one thread with all its optimizations, denormals flushed as the built-in
-    runtime does."""
+    """Options for a session with all optimizations of ONNX Runtime, on so many threads. As in the
+    built-in runtime, denormals are flushed."""
     import onnxruntime
 
     onnxruntime.set_default_logger_severity(4)
@@ -168,7 +172,9 @@ def session_options(threads=1):
 
 
 def session(path, threads=1, optimized=True, provider="cpu"):
-    """On a GPU float32 is float32: without TF32, which is ONNX Runtime's default there."""
+    """A session of ONNX Runtime for a model, a path or bytes. On a GPU ("cuda"), float32 is
+    computed without TF32, which is ONNX Runtime's default there; a model that does not run on the
+    GPU is an error."""
     import onnxruntime
 
     options = session_options(threads)
@@ -184,13 +190,14 @@ def session(path, threads=1, optimized=True, provider="cpu"):
 
 
 def clock_of(threads):
-    """What one thread is timed by is the processor's time of the process, as run-model does it, so
-    that other programs do not count; that of several is the wall's."""
+    """The clock for timing so many threads. For one thread it is the processor time of the process,
+    as in run-model, which other programs do not disturb; for several, the time that passes."""
     return time.process_time if threads == 1 else time.perf_counter
 
 
 def least_seconds(text):
-    """The least time that `run-model --repeat` prints; ValueError if there is none."""
+    """The least time, in seconds, in the output of `run-model --repeat`. Raises ValueError if there
+    is none."""
     found = re.search(r"^time: least ([\d.]+) (s|ms|us)\b", text, re.M)
     if not found:
         raise ValueError("run-model says no time")
@@ -198,19 +205,20 @@ def least_seconds(text):
 
 
 def times_as_fast(report):
-    """How many times as fast a result is by the report of optimize-model; None: no whole model was
-    timed."""
+    """How many times as fast a result is according to the report of optimize-model, or None if no
+    whole model was timed."""
     pair = report["measured_seconds"]
     return pair["before"] / pair["after"] if pair and pair["before"] and pair["after"] else None
 
 
 def one_line(error):
+    """The message of an error as one line of at most 300 characters."""
     return re.sub(r"\s+", " ", str(error)).strip()[:300] or type(error).__name__
 
 
 def read_model(path, load_external_data=True):
-    """The model in the file; or without what lies in other files. Exit status 3 if it cannot be
-    read."""
+    """Reads a model, with or without the data that lies in other files. Ends with exit status 3 if
+    it cannot be read."""
     import onnx
 
     try:
@@ -221,7 +229,7 @@ def read_model(path, load_external_data=True):
 
 
 def model_table():
-    """The rows of scripts/models.tsv that are models."""
+    """The rows of scripts/models.tsv that are models, not expected outputs."""
     return [row for row in model_rows() if row["name"].endswith(".onnx")]
 
 
@@ -230,12 +238,12 @@ def begins(word, name):
 
 
 def check_models(words):
-    """Exit status 2 if a word is not how the name of a model begins."""
+    """Ends with exit status 2 if no model's name begins with one of the words."""
     check_words(words, [row["name"] for row in model_table()], begins)
 
 
 def models_named(words):
-    """The rows of the models whose names begin with one of the words, or of all."""
+    """The rows of the models whose names begin with one of the words; without words, all rows."""
     return [
         row
         for row in model_table()
@@ -244,20 +252,21 @@ def models_named(words):
 
 
 def zoo_tables():
-    """The tables of models that the environment names."""
+    """The tables of models that the environment variable ISOMER_ZOO names."""
     return [path for path in os.environ.get("ISOMER_ZOO", "").split(":") if path]
 
 
 def tables(path):
-    """(name, file, feed options) of the models in a table: lines of name, path and feed options,
-    tabs between."""
+    """(name, file, feed options) of the models in a table. Its lines have a name, a path relative
+    to the table, and feed options, separated by tabs."""
     with open(path, encoding="utf-8") as file:
         for name, model, words in csv.reader(file, delimiter="\t"):
             yield name, os.path.join(os.path.dirname(path), model), shlex.split(words)
 
 
 def prepared(row, folder):
-    """The file of a model of the table: fetched; in `folder` with random weights if it has none."""
+    """Fetches a model of scripts/models.tsv and returns its file. A light model, which has no
+    weights, gets random ones in a copy in `folder`."""
     scripts = os.path.join(ROOT, "scripts")
     path = subprocess.run(
         [os.path.join(scripts, "fetch-models"), row["name"]],
@@ -274,8 +283,9 @@ def prepared(row, folder):
 
 
 def constants_fixed(path, out, most=None):
-    """Writes the model with its inputs named k.., a question's constants, as constants that repeat
-    some positive numbers. False: one would have more elements than `most`."""
+    """Writes a model with its inputs k0, k1, .., which stand for the constants of a question, as
+    constants that repeat some positive numbers. Returns False, and writes nothing, if one would
+    have more than `most` elements."""
     import onnx
 
     model = onnx.load(path)

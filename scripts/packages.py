@@ -1,58 +1,62 @@
-"""How a Python program of this folder meets its user: its name, its options, words that name
-nothing, and packages that are missing."""
+"""The user interface that the Python programs of this folder share: their name, their help and
+options, and the errors about words that name nothing and about missing packages."""
 
 import argparse, importlib.util, os, sys
 
 
 def program():
-    """The name that the user typed: NAME of the script that starts NAME.py, if there is one."""
+    """The name that the user typed: that of the shell script that starts this program, if there is
+    one, otherwise that of the Python file."""
     folder, file = os.path.split(os.path.abspath(sys.argv[0]))
     script = os.path.splitext(file)[0].replace("_", "-")
     return script if os.path.isfile(os.path.join(folder, script)) else file
 
 
 def show_help(doc):
-    """Of a program without a parser: --help prints the docstring and ends it."""
+    """For a program without a parser: if the first argument is --help, prints the docstring and
+    ends."""
     if sys.argv[1:2] in (["-h"], ["--help"]):
         print(doc.strip())
         sys.exit(0)
 
 
 def fail(code, text):
-    """Ends with this exit status and a line on standard error."""
+    """Ends the program with this exit status and a line on standard error."""
     print(f"{program()}: {text}", file=sys.stderr)
     sys.exit(code)
 
 
 def option_parser(doc):
-    """A parser for the program with this docstring, whose first paragraph says what it does."""
+    """A parser for the program with this docstring. Its description is the text before "usage" if
+    there is such a paragraph, otherwise the first paragraph."""
     text = doc.split("\n\nusage")[0] if "\n\nusage" in doc else doc.split("\n\n", maxsplit=1)[0]
     return argparse.ArgumentParser(prog=program(), description=text)
 
 
 def positive(text):
-    """Of an option that is a number of things, 1 or more."""
+    """A type for argparse: an integer of at least 1."""
     if not text.isascii() or not text.isdigit() or not int(text):
         raise argparse.ArgumentTypeError(f"{text}: expected an integer of at least 1")
     return int(text)
 
 
 def table_file(path):
-    """Of an option that names a table of models."""
+    """A type for argparse: a file that exists, such as a table of models."""
     if not os.path.isfile(path):
         raise argparse.ArgumentTypeError(f"{path}: there is no such file")
     return path
 
 
 def check_words(words, names, fits=lambda word, name: word in name, listed=None):
-    """Exit status 2 if one of the words fits none of the names, which are then listed."""
+    """Ends with exit status 2 if one of the words fits none of the names. The message lists the
+    names, or `listed`."""
     for word in words:
         if not any(fits(word, name) for name in names):
             fail(2, f"nothing is named {word}; known are: {' '.join(listed or names)}")
 
 
 def need(*packages):
-    """Exit status 5, with what to install, if this Python lacks one of the packages."""
+    """Ends with exit status 5 if a package is missing, and says how to install it."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
         fail(

@@ -1,14 +1,18 @@
-"""Says where ONNX Runtime spends the time of a model, by node of the file, and what the machine can
-do: what the search reads to know where it may gain, and what --headroom shows.
+"""Says how much time ONNX Runtime spends on each node of a model, and what it reaches on this
+machine. optimize-model reads this to know where it may gain, and shows it with --headroom.
 
-Prints, on one thread, each time the least of some runs:
-    machine FLOPS BYTES     the most arithmetic and memory traffic a second that it reaches itself
-    node K SECONDS          node K of the file, from 0; nodes that were fused into it have none
-    other TYPE SECONDS      operators that it added, or that no node of the file is named by
-ONNX Runtime names what it fuses after one of the nodes, or after the value that comes out; nodes
-get a number as their name first, and of a fused chain the node of the kernel's operator counts.
-Where it makes up a name, the optimized model that it saves says what the kernel reads and makes:
-the nodes between share its time.
+Prints these lines, for one thread or as many as --threads says; each time is the least of some
+runs:
+    machine FLOPS BYTES     the arithmetic and the memory traffic per second that it reaches
+    node K SECONDS          node K of the file, counted from 0, with the nodes fused into it
+    other TYPE SECONDS      kernels of this operator that belong to no node of the file
+Exit status: 1 if ONNX Runtime does not run the model, 2 for wrong options, 3 if the file cannot be
+read, 5 if a package is missing.
+
+Each node first gets a number as its name. ONNX Runtime names a fused kernel after one of its nodes
+or after the value that it makes; the time then goes to the node in that chain that has the kernel's
+operator. Where ONNX Runtime makes up a name, the optimized model that it saves says which values
+the kernel reads and makes, and the nodes between them share its time.
 """
 
 import collections, json, os, re, tempfile, time
@@ -27,17 +31,19 @@ from onnx_tools import (  # noqa: E402
     session_options,
 )
 
-RUNS, SECONDS = 9, 1.5
+RUNS, SECONDS = 9, 1.5  # of a profile: runs at most; no further run is begun after these seconds
 NUMBERED = re.compile(r"isomer_(\d+)_")
 SUFFIX = "_kernel_time"
-CHAIN = 4  # nodes of a fused chain
-UNNAMED, LARGEST = 0.01, 1 << 30  # share of the time, bytes of a model: where it is worth asking
+CHAIN = 4  # steps back from a kernel's last node, when looking for the one with its operator
+# The optimized model is saved if kernels without a node take more than this share of the time, and
+# the model has fewer than so many bytes.
+UNNAMED, LARGEST = 0.01, 1 << 30
 
 
 class Numbered:
-    """The model in a file with a number as each node's name: its bytes, its nodes, which makes each
-    value, and how many bytes of weights lie in other files. Those stay there: ONNX Runtime maps
-    them, and a message holds 2 GB at most."""
+    """A model whose nodes have numbers as names: its bytes, its nodes, the number of the node that
+    makes each value (`makers`), and how many bytes of weights lie in other files (`elsewhere`).
+    These stay there, since ONNX Runtime can map them and a protobuf message is limited to 2 GB."""
 
     def __init__(self, model, path):
         for k, node in enumerate(model.graph.node):
@@ -62,7 +68,7 @@ class Numbered:
 
 
 def kernels(model, feed, threads):
-    """Of each kernel: its operator, its name, the least seconds."""
+    """(operator, name, least seconds) of each kernel that ONNX Runtime runs."""
     with tempfile.TemporaryDirectory() as folder:
         options = session_options(threads)
         options.enable_profiling = True
@@ -84,7 +90,8 @@ def kernels(model, feed, threads):
 
 
 def node_of(op, name, nodes, makers):
-    """The node of the file that a kernel stands for; None: it is named after none."""
+    """The number of the node that a kernel stands for, or None if it is named after no node and no
+    value of the file."""
     number = NUMBERED.search(name)
     last = int(number[1]) if number else makers.get(name.removesuffix("_nchwc"))
     chain = last
@@ -97,7 +104,7 @@ def node_of(op, name, nodes, makers):
 
 
 def optimized_nodes(model):
-    """What ONNX Runtime runs: the node of each name."""
+    """The nodes of the optimized model that ONNX Runtime runs, by name."""
     with tempfile.TemporaryDirectory() as folder:
         options = session_options(1)
         options.optimized_model_filepath = os.path.join(folder, "optimized.onnx")
@@ -107,8 +114,9 @@ def optimized_nodes(model):
 
 
 def nodes_between(kernel, nodes, makers, made):
-    """The nodes of the file that a kernel does the work of: those that its results depend on, up to
-    what it reads; none if that leads to what another kernel makes."""
+    """The nodes of the file whose work a kernel does: those on which its results depend, up to the
+    values that it reads. None of them if this leads to a value that another kernel makes (`made`:
+    what kernels make)."""
     found, ends = set(), set(kernel.input)
     values = [value for value in kernel.output if value in makers]
     while values:
@@ -124,7 +132,8 @@ def nodes_between(kernel, nodes, makers, made):
 
 
 def share_others(model, nodes, others):
-    """Gives the time of kernels with made up names to the nodes that they stand for."""
+    """Distributes the time of kernels with made-up names, `others`, over the nodes that they stand
+    for."""
     kernels_of = optimized_nodes(model)
     made = {value for kernel in kernels_of.values() for value in kernel.output}
     for op, name, seconds in list(others):
@@ -146,8 +155,8 @@ def least_of_runs(run, values, threads):
 
 
 def machine(threads):
-    """FLOP/s of a product of matrices that stay in the cache; bytes/s of a sum of two tensors that
-    do not."""
+    """What ONNX Runtime reaches on this machine: FLOP/s in a product of matrices that fit in the
+    cache, and bytes/s in a sum of two tensors that do not."""
     helper, kind = onnx.helper, onnx.TensorProto.FLOAT
 
     def one(op, shape):
@@ -195,5 +204,5 @@ def main():
 if __name__ == "__main__":
     try:
         main()
-    except Exception as error:  # whatever the runtime refuses: there is no profile
+    except Exception as error:  # ONNX Runtime may refuse a model in any way: there is no profile
         fail(1, one_line(error))

@@ -1,10 +1,11 @@
 """Gives a model random weights.  Usage: randomize-weights IN OUT SEED
 
-The light models of the onnx package have no weights: a ConstantOfShape with a constant shape, or a
-constant with equal elements, stands for each, so that errors cancel and everything can be folded.
-Each of these (floats, more than one element) becomes an initializer with values that keep
-activations in range: weights of variance 2 / fan-in, scales and variances near 1, the rest small.
-Draws depend on the seed and the tensor's name only.
+The light models of the onnx package have no weights of their own. In place of each there is a
+ConstantOfShape with a constant shape, or a constant whose elements are all equal, so that errors
+cancel and everything can be folded. Each of these that has more than one float becomes an
+initializer with values that keep activations in range: weights of variance 2 / fan-in, scales and
+variances near 1, the rest small. The values depend only on the seed and on the tensor's name.
+Exit status: 2 usage, 3 the model cannot be read or is not valid, 5 the result cannot be written.
 """
 
 import math, sys, zlib
@@ -16,15 +17,16 @@ from onnx import numpy_helper  # noqa: E402
 from onnx_tools import one_line, read_model  # noqa: E402
 
 VIEWS = {"Reshape", "Unsqueeze", "Squeeze", "Identity", "Flatten", "Transpose"}
-SCALE = {
-    ("BatchNormalization", 1)
-}  # smaller where branches are summed: residual networks add up to infinity otherwise
+# The uses of a constant, as (operator, number of the input), by the kind of values it gets. A scale
+# is smaller in a network with sums of branches, whose activations would grow to infinity otherwise.
+SCALE = {("BatchNormalization", 1)}
 NEAR_ONE = {("BatchNormalization", 4), ("Mul", 0), ("Mul", 1), ("Div", 1), ("Sqrt", 0)}
 WEIGHT = {("Conv", 1), ("ConvTranspose", 1), ("Gemm", 1), ("MatMul", 0), ("MatMul", 1)}
 
 
 def role(graph, name):
-    """(operator, input) of the first use that is not a view, and that node."""
+    """The first use of a value, through operators that only change its shape: ((operator, number of
+    the input), node); (("", 0), None) if there is none."""
     users = {}
     for node in graph.node:
         for index, used in enumerate(node.input):
@@ -44,6 +46,7 @@ def fan_in(use, node, shape):
 
 
 def draw(graph, name, shape, kind, seed):
+    """Random values for a constant, in a range that fits its use."""
     use, node = role(graph, name)
     random = numpy.random.default_rng([seed, zlib.crc32(name.encode())])
     if use in SCALE:
@@ -59,8 +62,8 @@ def draw(graph, name, shape, kind, seed):
 
 
 def equal_constants(graph):
-    """(name, shape, numpy type) of each initializer to replace; ConstantOfShape nodes that have
-    become unneeded are removed."""
+    """Removes the initializers and the ConstantOfShape nodes whose elements are all equal, and
+    yields (name, shape, numpy type) of each."""
     known = {tensor.name: tensor for tensor in graph.initializer}
     for tensor in list(graph.initializer):
         values = numpy_helper.to_array(tensor)
@@ -80,7 +83,7 @@ def equal_constants(graph):
 
 
 def drop_unused(graph, kept_outputs):
-    """Initializers that nothing reads any more, with their entries among the inputs."""
+    """Removes initializers that nothing reads any more, with their entries among the inputs."""
     used = {name for node in graph.node for name in node.input} | kept_outputs
     dead = {tensor.name for tensor in graph.initializer} - used
     for listed in (graph.initializer, graph.input):

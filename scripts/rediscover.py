@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""What discovered rules regain of the library's gain: the models of scripts/models.tsv (or those
-named) ask, discover-rules answers, each answer is timed by itself, verify-rules proves the faster
-ones, and optimize-model runs each model twice: with the rules of rules/library and rules/generated
-alone, and with no rules but the answers to its own questions, at most --rules of them, those first
-that save most time where they were asked. The share is that of the sums of the logarithms of both
-gains. A table says for each library rule that pays whether it follows from discovered rules
-(compare-rules derive).
+"""Measures how much of the library's gain discovered rules regain. The models of
+scripts/models.tsv, or those named, ask questions, discover-rules answers them, each answer is timed
+by itself, and verify-rules proves the faster ones. Then optimize-model runs on each model twice:
+with the rules of rules/library and rules/generated only, and with the answers to the model's own
+questions only, at most --rules of them, those that save most time first. The share that is regained
+is the ratio of the sums of the logarithms of the gains. A second table says for each library rule
+that pays whether it follows from discovered rules (compare-rules derive).
 
-A step whose results are in BUILD/discover is not done again; an interrupted one continues. For all
-models the result goes to test/bench/DISCOVERED.md.
+Steps whose results are in BUILD/discover are not repeated; an interrupted step continues. The
+tables are printed; those of all models are also written into test/bench/DISCOVERED.md.
 
 usage: rediscover.py [MODEL..] [--operators N] [--depth N] [--steps N] [--worse RATIO]
                      [--time SECONDS] [--rules N] [--effort quick|default|thorough] [--jobs N]
@@ -31,27 +31,29 @@ from project import BUILD, ROOT, feed_options, read_json
 
 MARK = "<!-- rediscovery -->"
 TARGET = "onnxruntime"
-GAIN = 1.03  # what counts as a gain of a model
-PAYS = 1.05  # of a library rule at a place
+GAIN = 1.03  # the least ratio that counts as a gain of a model
+PAYS = 1.05  # the least ratio at a place that counts as a gain by a library rule
 
 
 def places_of(path):
-    """By question in a file of questions: how often the model has it, and for how many seconds."""
+    """For each question in a file of questions: how many places of the model ask it, and how many
+    seconds these places take together."""
     with open(path, encoding="utf-8") as file:
         found = re.findall(r"^question (\S+) count=(\d+) seconds=(\S+)", file.read(), re.M)
     return {name: (int(count), float(seconds)) for name, count, seconds in found}
 
 
 def question_of(rule):
-    """The question that a rule answers: found-QUESTION-N."""
+    """The question that a rule answers; rules are named found-QUESTION-N."""
     return rule.split("-")[1]
 
 
 def chosen(asked, fast, ratios, times, most):
-    """The names of the rules that one model gets, those first that save most time there: answers
-    to its own questions that are faster by themselves, each as often as it is asked. asked: what
-    places_of says; times: by question, seconds of the part by itself. What cannot be timed by
-    itself counts as what it was asked for."""
+    """The names of the rules that a model gets, at most `most`: the fast answers to its own
+    questions, those that save most time first. The time of a question is that of the part by
+    itself (`times`), once for each place that asks it (`asked`: what places_of says); where the
+    part could not be timed, the time in the file of questions counts. A rule without a ratio saves
+    nothing."""
     saved = {}
     for rule in fast:
         count, seconds = asked.get(question_of(rule), (0, 0.0))
@@ -63,7 +65,8 @@ def chosen(asked, fast, ratios, times, most):
 
 
 def write_rules(path, names, texts):
-    """A file of rules; the report of another one is removed. False: it has none."""
+    """Writes a file of rules. If it was different before, the report that belongs to it is removed.
+    Returns whether there are any rules."""
     text = "\n\n".join(texts[name][1] for name in names) + "\n"
     old = None
     if os.path.exists(path):
@@ -78,7 +81,7 @@ def write_rules(path, names, texts):
 
 
 def optimized(row, out, words, options):
-    """The report of optimize-model with these words about rules; None: it failed."""
+    """The report of optimize-model on a model with these options on rules, or None if it failed."""
     if not os.path.exists(out):
         done = subprocess.run(
             [os.path.join(BUILD, "optimize-model"), steps.file_of(row), "--dry-run"]
@@ -96,8 +99,8 @@ def optimized(row, out, words, options):
 
 
 def rules_used(report):
-    """By rule of a report's result: the largest ratio at a place that was timed, where the rule
-    stood alone or among others (True: alone)."""
+    """For each rule used in the result of a report: (largest ratio at a place that was timed,
+    whether the rule is alone there). Places where it is alone come first."""
     parts = list(steps.with_bodies(report, False))
     used = {rule["name"]: (1.0, False) for part in parts for rule in part["rules"]}
     for place in [place for part in parts for place in part["gains"]]:
@@ -107,14 +110,15 @@ def rules_used(report):
             continue
         for name in names & set(used):
             entry = (before / after, len(names) == 1)
-            # A place where it stands alone says more than one where others help.
+            # A place where the rule is alone says more about it than one where others help.
             if (entry[1], entry[0]) > (used[name][1], used[name][0]):
                 used[name] = entry
     return used
 
 
 def derived(library, found):
-    """By rule of the text `library`: the discovered rules of the file that it follows from."""
+    """For each rule in the text `library` that follows from discovered rules (the file `found`):
+    the rules that it follows from."""
     path = os.path.join(steps.WORK, "paying.library")
     with open(path, "w", encoding="utf-8") as file:
         file.write(library)
@@ -128,15 +132,16 @@ def derived(library, found):
 
 
 def share(pairs):
-    """Of (library, alone): what the second regains of the logarithms of the first's gains; models
-    that gain with neither count as 1."""
+    """The share of the library's gains that discovered rules alone regain, as the ratio of the sums
+    of logarithms, from pairs (ratio with the library, ratio with discovered rules alone). Ratios
+    below GAIN count as 1."""
     logs = [tuple(math.log(ratio) if ratio >= GAIN else 0.0 for ratio in pair) for pair in pairs]
     whole = sum(library for library, _ in logs)
     return sum(alone for _, alone in logs) / whole if whole else 1.0
 
 
 def models_table(results):
-    """Lines: each model's two gains."""
+    """The lines on the gains of the models: a summary and a table."""
     pairs = [(library, alone) for _, library, alone, _ in results]
     lines = [
         f"With the rules of the library (and the generated ones) {mean(0, pairs):.3f} in the"
@@ -154,18 +159,18 @@ def models_table(results):
 
 
 def said(ratio):
-    """A gain in words: = below what counts as one."""
+    """A ratio as text; `=` if it does not count as a gain."""
     return f"{ratio:.2f}" if ratio >= GAIN else "="
 
 
 def mean(column, pairs):
-    """The geometric mean of one column."""
+    """The geometric mean of one column of pairs."""
     return statistics.geometric_mean(pair[column] for pair in pairs)
 
 
 def library_table(uses, follows):
-    """Lines: each library rule that pays somewhere, and what it follows from. uses: by rule,
-    (model, ratio, alone)."""
+    """The lines of the table of library rules that pay somewhere: where, and whether they follow
+    from discovered rules. `uses`: by rule, a list of (model, ratio, whether it is alone)."""
     rows = []
     for rule in sorted(uses, key=lambda name: -max(ratio for _, ratio, _ in uses[name])):
         best = max(uses[rule], key=lambda use: use[1])
@@ -199,8 +204,8 @@ def arguments():
 
 
 def answered(rows, options, stem):
-    """Questions asked and answered, small ones first; the answers timed by themselves, and proved
-    if they are faster. Ratios by rule."""
+    """Asks and answers questions, small ones first, times the answers by themselves and proves the
+    faster ones. Returns the ratios by rule."""
     for size in range(1, options.operators + 1):
         files = steps.questions(rows, size, TARGET)
         steps.answers(files, options, stem, options.time / options.operators)
@@ -211,8 +216,8 @@ def answered(rows, options, stem):
 
 
 def library_rules():
-    """Name -> text of the rules of rules/library and rules/generated; the words that give
-    optimize-model these alone."""
+    """The texts of the rules of rules/library and rules/generated by name, and the options that
+    give optimize-model these rules only."""
     texts = {}
     for folder in ("library", "generated"):
         for path in sorted(glob.glob(os.path.join(ROOT, "rules", folder, "*.rules"))):
@@ -222,7 +227,7 @@ def library_rules():
 
 
 def chain(rows, options, stem):
-    """The lines of both tables."""
+    """Runs all steps and returns the lines of both tables."""
     ratios = answered(rows, options, stem)
     texts, fast = steps.rule_texts(stem + ".true"), steps.rule_texts(stem + ".fast")
     times = steps.times_read(stem + ".times")
@@ -250,7 +255,7 @@ def chain(rows, options, stem):
 
 
 def main():
-    """All models; those named."""
+    """Runs all models, or those named."""
     options = arguments()
     rows = models_named(options.models)
     os.makedirs(steps.WORK, exist_ok=True)

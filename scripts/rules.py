@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Rules from operator sets, in one go: generate-rules finds candidates, verify-rules proves them,
-compare-rules chooses the proof basis and the search set, which is proved again where rules are
-reversed. What is kept goes to rules/generated, with the table of its README.md; everything else
-stays in BUILD/rules. A step whose results are there and newer than what it reads is not done again.
+"""Makes the rules of rules/generated from the operator sets, in one go. generate-rules finds
+candidates, verify-rules proves them, and compare-rules chooses the proof basis and the search set,
+whose rules are proved again, since some are reversed. The chosen rules go to rules/generated, and
+the counts into the table of its README.md; everything else stays in BUILD/rules. Steps whose
+results are there and newer than what they read are not repeated.
 
 usage: rules [--without-size-4] [--jobs N]"""
 
@@ -29,20 +30,21 @@ def fresh(targets, sources):
 
 
 def run(program, *arguments, allowed=(0,)):
-    """Runs a program of the build folder; what it prints is printed."""
+    """Runs a program of the build folder, with its output shown. Ends this script if its exit
+    status is not allowed."""
     done = subprocess.run([os.path.join(BUILD, program), *arguments], cwd=ROOT, check=False)
     if done.returncode not in allowed:
         sys.exit(f"{program} {' '.join(arguments)}: exit code {done.returncode}")
 
 
 def prove(candidates, verdicts, jobs):
-    """Verdicts of candidates; rules that are not proved are not a failure here."""
+    """Proves candidates and writes their verdicts. That some are not proved is no failure."""
     if not fresh([verdicts], [candidates]):
         run("verify-rules", "-q", "-j", str(jobs), candidates, "-o", verdicts, allowed=(0, 1))
 
 
 def chain(name, size, jobs):
-    """One set at one size, from its file to what is kept; a line of the table."""
+    """Makes the rules of one operator set at one size and returns its line of the table."""
     stem = os.path.join(BUILD, "rules", f"{name}-{size}")
     source = os.path.join(ROOT, "generator/sets", name + ".set")
     if not fresh([stem + ".candidates", stem + ".json"], [source]):
@@ -88,7 +90,8 @@ def chain(name, size, jobs):
 
 
 def directed(stem, kept, jobs):
-    """Proves rules that were reversed, keeps them, and says how many."""
+    """Proves rules in the direction in which they are used, keeps the proved ones, and returns
+    their number."""
     prove(stem + ".candidates", stem + ".verdicts", jobs)
     os.makedirs(os.path.dirname(kept), exist_ok=True)
     run(
@@ -107,7 +110,8 @@ def directed(stem, kept, jobs):
 
 
 def search_set(jobs):
-    """What the search uses besides the library, proved in the direction in which it is used."""
+    """Makes the search set and the trades, proved in the direction in which they are used. Returns
+    the numbers of rules of both."""
     proved = [os.path.join(KEPT, f"{name}-3.rules") for name in SETS]
     library = sorted(glob.glob(os.path.join(ROOT, "rules/library/*.rules")))
     gains, trades = os.path.join(BUILD, "rules", "gains"), os.path.join(BUILD, "rules", "trades")
@@ -128,7 +132,7 @@ def search_set(jobs):
 
 
 def write_table(lines, wanted):
-    """Puts the table after the mark in rules/generated/README.md."""
+    """Writes the table after the mark in rules/generated/README.md, and prints it."""
     path = os.path.join(KEPT, "README.md")
     with open(path, encoding="utf-8") as file:
         text = file.read().split(HEAD)[0]
@@ -152,7 +156,7 @@ def write_table(lines, wanted):
 
 
 def main():
-    """The whole chain."""
+    """Runs all steps."""
     parser = option_parser(__doc__)
     parser.add_argument("--without-size-4", action="store_true")
     parser.add_argument("--jobs", type=positive, default=2)

@@ -1,9 +1,11 @@
-/* ops_activations.c -- the passes that stand for several instructions of a program (joined.c,
-   requantize.c, quantize.c), in every instruction set that the machine has: against the formula in
-   double, on ordinary numbers and on those far out, infinite or none; and each element alike
-   wherever it lies in a run, so that parts of a step give the bytes of the whole. Softmax of rows
-   likewise, long and short. The greatest and the least of a run, which a NaN anywhere is. Powers
-   where tables of the C library change over. */
+/* ops_activations.c -- tests the passes of the CPU back end that stand for several instructions of
+   a program (joined.c, requantize.c, quantize.c), in every instruction set that the machine has.
+   They are compared with the formula in double precision, for ordinary, very large and infinite
+   numbers and NaN. An element must give the same bits wherever it lies in a run, so that a step cut
+   into parts gives the bytes of the whole.
+
+   Softmax of short and long rows is tested in the same way, the greatest and least elements of runs
+   (NaN if the run has a NaN), and powers where the tables of the C library change over. */
 #include "ops/cpu/processor.h"
 #include <math.h>
 #include <setjmp.h>
@@ -34,8 +36,8 @@ static double on_a_line(double x, const float k[6]) {
 }
 static double dequantized(double x, const float k[6]) { return (x - (double)k[0]) * (double)k[1]; }
 
-/* Within 6 units in the last place, or within what roundings near 1 leave where the gate is nearly
-   shut; less than the least normal number is 0. */
+/* Within 6 units in the last place, or within the rounding error that an argument near 1 leaves
+   where the gate is nearly shut. Results below the least normal number may be 0. */
 static bool near(double want, float got, double x) {
     if (want != want || got != got) return want != want && got != got;
     if (fabs(want) > 3.402823466e38) return isinf(got) && (got > 0) == (want > 0);
@@ -86,14 +88,14 @@ static void quantizing_rounds_as_it_is_written(void **state) {
 enum { BYTES = 4 * N };
 typedef void ToBytes(uint8_t *y, const float *x, float scale, float zero, float low, float high,
                      int64_t n);
-/* Elements that are not what the formula says, or not the same alone. */
+/* The number of elements that differ from the formula or from the same element computed alone. */
 static int wrong_bytes(ToBytes *pass, float zero, float low, float high) {
     static float x[BYTES];
     static uint8_t y[BYTES];
     const float k[6] = {0.0372f, zero};
     int wrong = 0;
     for (int i = 0; i < BYTES; i++)
-        x[i] = i < SPECIAL ? special[i] : (float)(i - BYTES / 2) * 0.00186f; /* ties among them */
+        x[i] = i < SPECIAL ? special[i] : (float)(i - BYTES / 2) * 0.00186f; /* with ties */
     pass(y, x, k[0], zero, low, high, BYTES);
     for (int i = 0; i < BYTES; i++) {
         const double want = fmin(fmax(quantized((double)x[i], k), (double)low), (double)high);
@@ -126,7 +128,7 @@ static void one_by_one(void *y, const void *x, int64_t columns, int64_t rows) {
         table[0]->softmax[CLASS_FLOAT]((float *)y + r * columns, (const float *)x + r * columns,
                                        columns);
 }
-/* Ordinary rows, and some with one of the special numbers. */
+/* Draws ordinary rows, a few of them with one of the special numbers. */
 static void draw_rows(float *x, int64_t columns) {
     for (int64_t r = 0; r < ROWS; r++)
         for (int64_t c = 0; c < columns; c++)
@@ -156,7 +158,8 @@ static int wrong_rows(const float *x, const float *y, int64_t columns) {
     }
     return wrong;
 }
-/* Rows that are wrong, or not the same by themselves; -1: something is written beside them. */
+/* The number of rows that are wrong or differ from the same row computed alone; -1 if something is
+   written beyond the result. */
 static int check_rows(int64_t columns) {
     static float x[ROWS * 2 * SIMD_SHORT], y[ROWS * 2 * SIMD_SHORT + 1], alone[2 * SIMD_SHORT];
     draw_rows(x, columns);
@@ -190,7 +193,8 @@ static void softmax_of_rows(void **state) {
     assert_true(check_rows(7) > 0);
 }
 
-/* 2^e to the power of k/256: the multiples of log 2 at which tables of pow change over. */
+/* Powers 2^e to the power of k/256: there the logarithm is a multiple of log 2 / 256, where the
+   tables of pow change over. */
 static void powers_of_powers_of_2_are_accurate(void **state) {
     (void)state;
     enum { E = 5, K = 600, ALL = 2 * K + 1 };
@@ -213,7 +217,8 @@ static void powers_of_powers_of_2_are_accurate(void **state) {
         }
 }
 
-/* Runs of all lengths up to some vectors; in half of them a NaN, infinities in some. */
+/* Tests runs of all lengths up to several vectors, some with infinities and half of them with a
+   NaN. */
 static void extremes_of_runs(void **state) {
     (void)state;
     enum { LONGEST = 200 };
@@ -232,11 +237,11 @@ static void extremes_of_runs(void **state) {
                     table[t]->total[CLASS_FLOAT][least ? REDUCE_MIN : REDUCE_MAX](&got, x, n);
                     assert_true(want == got || (want != want && got != got));
                     table[t]->total[CLASS_FLOAT][least ? REDUCE_MIN : REDUCE_MAX](&got, x, n / 2);
-                    assert_true(odd < 0 || got != got); /* what was NaN stays so */
+                    assert_true(odd < 0 || got != got); /* a NaN stays a NaN */
                 }
 }
 
-/* The comparison itself: one part in ten thousand is seen. */
+/* The comparison itself is tested: an error of one part in ten thousand is noticed. */
 static void gate_off(float *y, const float *x, const float k[6], int64_t n) {
     for (int64_t i = 0; i < n; i++) y[i] = (float)by_sigmoid((double)x[i], k) * 1.0001f;
 }

@@ -1,5 +1,5 @@
-/* ops_backend.c -- what every back end promises beside its numbers: options, memory, the
-   floating-point mode, special values of element-wise programs and of conversions, and running in
+/* ops_backend.c -- tests what every back end promises apart from ordinary results: options, memory,
+   the floating-point mode, special values of element-wise programs and conversions, and running in
    place. */
 #include "ops/backend/backend.h"
 #include "ops/base/arena.h"
@@ -18,7 +18,7 @@
 
 enum { MANY = 40 };
 static const Backend *cpu;
-static Device *devices[2]; /* the machine's best, and generic */
+static Device *devices[2]; /* the machine's best instruction sets; generic code */
 
 /* ---- the device */
 static void options_are_checked(void **state) {
@@ -86,8 +86,8 @@ static void equal_contents_are_held_once(void **state) {
     cpu->drop(devices[0], none);
     cpu->drop(devices[0], NULL);
 }
-/* Weights are packed once for all kernels that know the same, which do not read them any more;
-   others have their own. */
+/* Known weights are packed once for all kernels with the same weights; these kernels no longer read
+   the weights. Kernels with other weights have packed weights of their own. */
 static void known_weights_are_packed_once(void **state) {
     (void)state;
     enum { N = 64 };
@@ -141,7 +141,8 @@ static View line(int slot, int dtype, int64_t n) {
     return (View){.slot = slot, .dtype = dtype, .rank = 1, .dim = {n}, .stride = {1}};
 }
 
-/* y = op(a, b), all of one type (y bool for comparisons where `to` says so). */
+/* Runs y = op(a, b), where a and b have one type and y has the type `to` (DT_BOOL for
+   comparisons). */
 static void apply(Device *d, int op, int dtype, int to, void *y, void *a, void *b, int64_t n) {
     const View v[] = {line(0, to, n), line(1, dtype, n), line(2, dtype, n)};
     const Scalar code[] = {
@@ -156,8 +157,8 @@ static const float odd[] = {0.0f,  -0.0f,  1.0f,     -1.0f,     0.5f,    1.5f,  
                             12.0f, -9.0f,  0.3f,     7.0f,      -0.2f};
 enum { ODD = sizeof odd / sizeof *odd };
 
-/* Within some units in the last place, or both NaN; numbers below the normal ones are flushed to
-   zero. */
+/* Within some units in the last place, or both NaN. Numbers below the least normal one may be
+   flushed to zero. */
 static bool near_float(double want, float got, double ulp) {
     if (want != want || got != got) return want != want && got != got;
     if (fabs(want) < FLT_MIN * 2) return fabs((double)got) <= FLT_MIN * 2;
@@ -171,7 +172,7 @@ static void operations_on_special_floats(void **state) {
     for (int i = 0; i < ODD * ODD; i++) a[i] = odd[i / ODD], b[i] = odd[i % ODD];
     for (int d = 0; d < 2; d++)
         for (int op = C_ADD; op < C_WHERE; op++) {
-            if (op == C_MOD) continue; /* of floats: as x - floor(x/z) z rounds */
+            if (op == C_MOD) continue; /* of floats it is x - floor(x/z) z, which rounds */
             apply(devices[d], op, DT_FLOAT, DT_FLOAT, y, a, b, ODD * ODD);
             const double ulp = op == C_POW || op >= C_EXP ? 4 : 1;
             for (int i = 0; i < ODD * ODD; i++) {
@@ -183,7 +184,7 @@ static void operations_on_special_floats(void **state) {
         }
 }
 
-/* Exponents 2 and 3 as constants of the program, for which there are products; others are not. */
+/* The exponents 2 and 3 as constants of a program become products; other exponents do not. */
 static void constant_powers_are_products(void **state) {
     (void)state;
     static const double exponents[] = {2, 3, 4, 0.5};
@@ -272,7 +273,7 @@ static void comparisons_give_booleans(void **state) {
     assert_memory_equal(y, equal, 4);
 }
 
-/* ---- conversions: every pair of types, at the edges of both */
+/* ---- conversions between all pairs of types, at the limits of both */
 static const int types[] = {DT_FLOAT,  DT_DOUBLE, DT_FLOAT16, DT_BFLOAT16, DT_BOOL,
                             DT_INT8,   DT_UINT8,  DT_INT16,   DT_UINT16,   DT_INT32,
                             DT_UINT32, DT_INT64,  DT_UINT64};
@@ -368,8 +369,8 @@ static void a_step_may_run_in_place(void **state) {
     }
 }
 
-/* y is also the residual that the epilogue adds: it must be read before the product is written over
-   it. */
+/* y is also the residual that the epilogue adds: each element must be read before it is overwritten
+   by the product. */
 static void an_epilogue_may_read_the_output_buffer(void **state) {
     (void)state;
     float y[] = {100, 200, 300, 400}, a[] = {1, 2, 3, 4}, b[] = {1, 0, 0, 1};
@@ -385,7 +386,7 @@ static void an_epilogue_may_read_the_output_buffer(void **state) {
     assert_memory_equal(y, want, sizeof want);
 }
 
-/* y[i] = x[i] + x[2 - i], by hand as core/loop.h says. */
+/* y[i] = x[i] + x[2 - i] as a loop program written by hand (core/loop.h). */
 static void loop_programs_run(void **state) {
     (void)state;
     enum { N = 3 };
@@ -433,7 +434,7 @@ static void operators_without_definition_run(void **state) {
     assert_int_equal(cpu->choices(devices[0], &s), 0);
 }
 
-/* NaN comes out of a maximum and a minimum, along rows and across them, wherever it stands. */
+/* A NaN anywhere in a row or a column gives NaN as its maximum and its minimum. */
 static void nan_passes_through_reductions(void **state) {
     (void)state;
     enum { N = 70 };
@@ -442,7 +443,7 @@ static void nan_passes_through_reductions(void **state) {
         for (int64_t kind = REDUCE_MAX; kind <= REDUCE_MIN; kind++)
             for (int across = 0; across < 2; across++) {
                 for (int i = 0; i < N * N; i++) x[i] = (float)(i % 13);
-                x[across ? at * N + 3 : 3 * N + at] = NAN; /* output 3 */
+                x[across ? at * N + 3 : 3 * N + at] = NAN; /* part of result 3 */
                 const View v[] = {line(0, DT_FLOAT, N),
                                   {.slot = 1,
                                    .dtype = DT_FLOAT,
@@ -456,8 +457,8 @@ static void nan_passes_through_reductions(void **state) {
             }
 }
 
-/* Every allocation of opening and of compiling fails once: a sentence instead of a kernel, and
-   nothing is lost (the sanitizers see to that). */
+/* Each allocation of compiling and of opening fails once: the caller gets a sentence instead of a
+   kernel or a device, and nothing leaks (the sanitizers check this). */
 static void allocations_may_fail(void **state) {
     (void)state;
     const int64_t param[] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, x[] = {1, 3, 6, 6}, y[] = {1, 5, 6, 6},
@@ -500,8 +501,8 @@ static void allocations_may_fail(void **state) {
     }
 }
 
-/* A device for each thread: the same product again and again, 0 or how often it came out
-   differently. Where that takes more than half a minute (under an emulator), fewer times. */
+/* Computes the same product again and again on a device of its own. Returns how many results were
+   different, as a pointer. An emulator computes fewer, so that the test takes half a minute. */
 static void *multiply_often(void *size) {
     const int64_t n = *(int64_t *)size, dim[] = {n, n};
     char why[300];

@@ -1,5 +1,5 @@
-/* ops_base.c -- errors, arenas, interning, random numbers and scanning. The n-th allocation is made
-   to fail for every n of a small run; byte counts return to what they were. */
+/* ops_base.c -- tests errors, arenas, interning, random numbers and scanning. Each allocation of a
+   small run fails once, and freeing returns the count of bytes to its earlier value. */
 #include "ops/base/heap.h"
 #include "ops/base/intern.h"
 #include "ops/base/process.h"
@@ -66,7 +66,7 @@ static void marks_take_back_what_followed(void **state) {
         size_t before = arena_bytes(a);
         const char *next = arena_alloc(a, 1);
         arena_reset(a, mark);
-        assert_ptr_equal(arena_alloc(a, 1), next); /* the room is given again */
+        assert_ptr_equal(arena_alloc(a, 1), next); /* the memory is reused */
         for (size_t n = 0; n < 3000; n += 7) {
             unsigned char *p = arena_alloc(a, n);
             assert_int_equal((uintptr_t)p % 16, 0);
@@ -79,7 +79,7 @@ static void marks_take_back_what_followed(void **state) {
         assert_int_equal(arena_bytes(a), before);
         assert_string_equal(kept, "kept");
     }
-    assert_true(mem_bytes() < 9000000); /* of 20 rounds no more than one is kept */
+    assert_true(mem_bytes() < 9000000); /* only one of the 20 rounds is kept */
     assert_string_equal(arena_format(a, "%d-%s", 42, "abc"), "42-abc");
     assert_memory_equal(arena_copy(a, "\1\0\2", 3), "\1\0\2", 3);
     assert_ptr_not_equal(arena_alloc(a, 0), arena_alloc(a, 0));
@@ -114,7 +114,7 @@ static bool build_something(Escape *escape) {
         t = intern_new(a);
         for (uint32_t i = 0; i < 3000; i++) intern_put(t, &i, sizeof i);
         done = true;
-    } else if (t) { /* what was put before is unharmed */
+    } else if (t) { /* earlier entries are unharmed */
         for (uint32_t i = 0; i < intern_count(t); i++)
             assert_int_equal(intern_find(t, &i, sizeof i), i + 1);
     }
@@ -156,7 +156,7 @@ static void the_latest_is_given_back_first(void **state) {
     assert_string_equal(given_back, "dca");
     escape_free(&escape);
     assert_string_equal(given_back, "dca");
-    cleanup_add(NULL, &cleanup[0], note, letter[0]); /* held by nobody */
+    cleanup_add(NULL, &cleanup[0], note, letter[0]); /* under no Escape */
     cleanup_run(&cleanup[0]);
     assert_string_equal(given_back, "dcaa");
 }
@@ -232,7 +232,7 @@ static void empty_tables_find_nothing(void **state) {
     arena_free(a);
 }
 
-/* Puts and resets at random against a plain list, with growth on the way. */
+/* Compares random insertions and resets with a plain list; the table grows on the way. */
 static void resets_forget_exactly_what_followed(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);
@@ -276,7 +276,7 @@ static void resets_forget_exactly_what_followed(void **state) {
 static void hashes_are_those_of_xxh3(void **state) {
     (void)state;
     char hex[33];
-    /* The published values of the empty input. */
+    /* The published hash of the empty input. */
     assert_true(hash_bytes(NULL, 0) == 0x2d06800538d394c2u);
     hash_hex("", 0, hex);
     assert_string_equal(hex, "99aa06d3014798d86001c324468d497f");
@@ -301,9 +301,9 @@ static void draws_are_uniform(void **state) {
     Random r = {3, 0};
     int seen[SIDES] = {0};
     for (int i = 0; i < THROWS; i++) seen[random_below(&r, SIDES)]++;
-    /* 4 standard deviations. */
+    /* Within 4 standard deviations. */
     for (int i = 0; i < SIDES; i++) assert_true(seen[i] >= 9600 && seen[i] <= 10400);
-    int high = 0; /* where mod alone would put two thirds into the lower half */
+    int high = 0; /* mod alone would put two thirds into the lower half */
     for (int i = 0; i < 10000; i++)
         high += random_below(&r, UINT64_C(3) << 62) >= UINT64_C(3) << 61;
     assert_true(high >= 4800 && high <= 5200);
@@ -339,7 +339,7 @@ static void texts_grow(void **state) {
     arena_free(a);
 }
 
-/* What is printed without the C library's formatter is what it prints. */
+/* Text formatted without the C library equals what the C library prints. */
 static void texts_are_formatted(void **state) {
     (void)state;
     static const int64_t numbers[] = {0, 7, -10, INT32_MIN, INT32_MAX, INT64_MIN, INT64_MAX};
@@ -511,7 +511,7 @@ static bool lower_key(const void *keys, int a, int b) {
     return key[a] != key[b] ? key[a] < key[b] : a < b;
 }
 
-/* Pushed in any order and taken between pushes, equal keys among them. */
+/* Numbers are pushed in any order and popped in between; some keys are equal. */
 static void heaps_give_the_first_of_what_is_left(void **state) {
     (void)state;
     enum { N = 500 };
@@ -552,7 +552,7 @@ static void lists_grow_and_keep_what_they_hold(void **state) {
     arena_free(a);
 }
 
-/* Whatever the machine has: one processor is one core, and no more cores than processors. */
+/* Valid for any machine: one processor is one core, and there are no more cores than processors. */
 static void cores_are_those_that_may_be_used(void **state) {
     (void)state;
     cpu_set_t all, one;

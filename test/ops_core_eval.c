@@ -1,6 +1,6 @@
-/* ops_core_eval.c -- definitions written in the operators' language against plain loops: the tree
-   walk and the loop program, in doubles, rationals and residues, at random sizes, 0 and 1 among
-   them; refused programs. */
+/* ops_core_eval.c -- compares definitions written in the operators' language with plain loops. The
+   tree walk and the loop program evaluate them in doubles, rationals and residues, at random sizes
+   including 0 and 1. Loop programs that are damaged or cannot be compiled are refused. */
 #include "test/shared/definition_case.h"
 
 static void matmul(Case *c) {
@@ -22,7 +22,8 @@ static void matmul(Case *c) {
         }
 }
 
-/* Grouped, strided, dilated, padded, one spatial axis; groups by digits of the output channel. */
+/* A convolution with groups, strides, dilation and padding along one spatial axis. The group is a
+   digit of the output channel. */
 static void conv(Case *c) {
     int64_t G = draw(c, 1, 3), C = draw(c, 0, 3), O = draw(c, 1, 3), X
     = draw(c, 3, 40), K = draw(c, 1, 3), S = draw(c, 1, 3), P = draw(c, 0, 3), L = draw(c, 1, 2);
@@ -74,7 +75,8 @@ static void softmax(Case *c) {
     }
 }
 
-/* Of input 0 and a reversed input 1, along axis 0: sums without variables, and IF. */
+/* Concatenates input 0 and the reversed input 1 along axis 0, by a sum without variables and by
+   IF. */
 static void concat(Case *c) {
     int64_t A = draw(c, 0, 200), B = draw(c, 0, 70), N = draw(c, 0, 3);
     Poly a = named(c, "a", A), b = named(c, "b", B);
@@ -89,7 +91,7 @@ static void concat(Case *c) {
         c->want[x] = x < A * N ? c->data[0][x] : c->data[1][(A + B - 1 - x / N) * N + x % N];
 }
 
-static void split_at_middle(Case *c) { /* the second half along axis 1, and the size as a number */
+static void split_at_middle(Case *c) { /* the second part along axis 1, plus a size as a number */
     int64_t N = draw(c, 0, 5), A = draw(c, 0, 5), B = draw(c, 0, 300);
     Poly a = named(c, "a", A);
     input(c, 0, DIMS(N, A + B)), output(c, DIMS(N, B));
@@ -102,8 +104,8 @@ static void split_at_middle(Case *c) { /* the second half along axis 1, and the 
             c->want[x * B + y] = plus(c, c->data[0][x * (A + B) + A + y], integer(c, A * x * y));
 }
 
-/* What all rows have in common, some of them, or parts of them: f = b[z] / (z + 1), h[x, y] * f +
-   g[x, z], of which the lanes from 7 * y on are f. */
+/* Some subexpressions are common to all rows, some to several rows, some to parts of rows: with f =
+   b[z] / (z + 1) the result is h[x, y] * f + g[x, z], but f alone at the lanes from 7 * y on. */
 static void rows_in_common(Case *c) {
     int64_t A = draw(c, 1, 3), B = draw(c, 1, 6), Z = draw(c, 0, 2) ? draw(c, 100, 400) : 40;
     input(c, 0, DIMS(Z)), input(c, 1, DIMS(A, Z)), input(c, 2, DIMS(A, B));
@@ -122,7 +124,7 @@ static void rows_in_common(Case *c) {
             }
 }
 
-static void pad(Case *c) { /* by a constant; beginnings may be negative */
+static void pad(Case *c) { /* pads with a constant; the pads at the beginning may be negative */
     int64_t X
     = draw(c, 0, 9), Z = draw(c, 0, 200), P = draw(c, -2, 3), Q = draw(c, 0, 3), Y = X
     +P + 1 > 0 ? X
@@ -140,7 +142,9 @@ static void pad(Case *c) { /* by a constant; beginnings may be negative */
     }
 }
 
-static void pool(Case *c) { /* maximum and mean over the window's cells inside, the count by min */
+/* Computes the maximum plus the mean over the cells of a window that are inside; their count is
+   written with min. */
+static void pool(Case *c) {
     int64_t N = draw(c, 1, 200), K = draw(c, 1, 5), S = draw(c, 1, 3), P = draw(c, 0, K - 1),
             Y = N + 2 * P < K ? 0 : (N + 2 * P - K) / S + 1;
     Poly x = named(c, "x", N), kk = named(c, "k", K), s = named(c, "s", S), p = named(c, "p", P);
@@ -149,7 +153,7 @@ static void pool(Case *c) { /* maximum and mean over the window's cells inside, 
     Dims i = index_of(c, 2), k = bound(l, D(kk)), j = bound(l, D(kk));
     Poly from = poly(l, "s*i - p", s, i.v[1], p), a = poly(l, "f + k", from, k.v[0]),
          b = poly(l, "f + k", from, j.v[0]);
-    /* - max(f, 0) */
+    /* e - f + min(f, 0) is e - max(f, 0). */
     Poly count =
         poly(l, "e - f + m", least(l, poly(l, "f + k", from, kk), x), from, least(l, from, 0));
     Ex high = maximum(l, k, inside(l, D(a), D(x), 0), at(l, 0, D(i.v[0], a)));
@@ -169,7 +173,7 @@ static void pool(Case *c) { /* maximum and mean over the window's cells inside, 
         }
 }
 
-/* [a, b*d] to [a*b, d] and, in the same element, [d, a*b] read across. */
+/* Reshapes [a, b*d] and [d, a*b] to [a*b, d] and combines both. */
 static void reshape(Case *c) {
     int64_t A = draw(c, 1, 5), B = draw(c, 1, 30), E = draw(c, 1, 40);
     Poly a = named(c, "a", A), b = named(c, "b", B), d = named(c, "d", E);
@@ -184,10 +188,9 @@ static void reshape(Case *c) {
         c->want[o] = c->num->most(c->data[0][o], c->num->least(c->data[1][o], integer(c, 3)));
 }
 
-static void
-/* A skewed read: digits of what may be negative, products of indices, equalities that hold at few
-   places. */
-digits_of_negatives(Case *c) {
+/* A skewed read, with digits of possibly negative numbers, products of indices, and equations that
+   hold at few places. */
+static void digits_of_negatives(Case *c) {
     int64_t X
     = draw(c, 1, 60), A = draw(c, 1, 5), B = draw(c, 2, 6), S = draw(c, 2, 4);
     Poly x = named(c, "x", X), a = named(c, "a", A), b = named(c, "b", B), s = named(c, "s", S);
@@ -219,7 +222,7 @@ digits_of_negatives(Case *c) {
         }
 }
 
-static void gather_rows(Case *c) { /* by delta of data */
+static void gather_rows(Case *c) { /* selects rows by FN_DELTA of the data */
     int64_t X
     = draw(c, 1, 200), Y = draw(c, 0, 6), Z = draw(c, 0, 20);
     Poly x = named(c, "x", X);
@@ -235,10 +238,9 @@ static void gather_rows(Case *c) { /* by delta of data */
         for (int64_t z = 0; z < Z; z++) c->want[y * Z + z] = c->data[0][place[y] * Z + z];
 }
 
-static void
-/* The same by places, some counted from the end, of the sum of two rows of which the second hangs
-   on a place too. */
-take_rows(Case *c) {
+/* Selects rows by TAKE, with some indices counted from the end, and adds a second row whose index
+   is itself read through an index. */
+static void take_rows(Case *c) {
     int64_t X
     = draw(c, 1, 200), Y = draw(c, 0, 40), Z = draw(c, 0, 20), place[40], other[40];
     Poly x = named(c, "x", X);
@@ -260,7 +262,7 @@ take_rows(Case *c) {
                 plus(c, c->data[0][place[y] * Z + z], c->data[0][other[y] * Z + z]);
 }
 
-/* Where a mask is not 0 one row's sum, elsewhere an element. */
+/* Where a mask is not 0, the result is the sum of the row, elsewhere the element. */
 static void choose_by_data(Case *c) {
     int64_t X
     = draw(c, 1, 200), Y = draw(c, 1, 30);
@@ -280,7 +282,7 @@ static void choose_by_data(Case *c) {
     }
 }
 
-/* An index outside of its axis has no value, whoever computes it. */
+/* An index outside its axis has no value, in the tree walk and in loop programs. */
 static void places_outside_are_undefined(void **state) {
     (void)state;
     assert_true(ex_place(-1, 3) == 2 && ex_place(2, 3) == 2 && ex_place(3, 3) == -1 &&
@@ -373,8 +375,8 @@ static void a_parameter_has_the_value_it_is_given(void **state) {
     case_free(c);
 }
 
-/* Strides, offsets, and every element type that has numbers: what is stored is what C's conversion
-   gives. */
+/* Tests strides, offsets and every numeric element type: the stored element is that of a C
+   conversion. */
 static void views_of_every_type(void **state) {
     (void)state;
     Case *c = case_new(1, &numbers_real);
@@ -413,8 +415,8 @@ static void views_of_every_type(void **state) {
     case_free(c);
 }
 
-/* Words changed at random are refused or harmlessly different, never out of bounds of the tables
-   (sanitizers watch). */
+/* A program with one word changed is refused or computes something else, but never accesses memory
+   outside its tables (the sanitizers check this). */
 static void damaged_programs_are_refused(void **state) {
     (void)state;
     Case *c = case_new(3, &numbers_real);

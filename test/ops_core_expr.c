@@ -1,5 +1,5 @@
-/* Expressions, types and attributes: what is simplified and what is not, canonical text,
-   substitution with fresh bound variables, round trips. */
+/* ops_core_expr.c -- tests expressions, types and attributes: what is simplified and what is not,
+   the canonical text, substitution with fresh bound variables, and that texts are read back. */
 #include "ops/core/attr.h"
 #include "ops/core/expr.h"
 #include <math.h>
@@ -43,13 +43,14 @@ static void prints(Ex e, const char *expected) {
     assert_string_equal(t.data, expected);
 }
 
-/* sum k < n: x0[i0, k] * x1[k, i1] */
+/* The expression sum(k < n; x0[i0, k] * x1[k, i1]). */
 static Ex matmul(const char *n) {
     Poly k = bound(P(n));
     return sum(k, (Cond){0}, pair(EX_MUL, at(0, 2, index_of(0), k), at(1, 2, k, index_of(1))));
 }
 
-/* x - 0 is x for every x, but x - (-0) is not for -0, and 1/0 is not 1/-0. */
+/* A zero keeps its sign: x - 0 is x for every x, x - (-0) is not x for x = -0, and 1/0 is not
+   1/-0. */
 static void a_zero_keeps_its_sign(void **state) {
     (void)state;
     double v = 1;
@@ -213,7 +214,7 @@ static void test_nested_extents(void **state) {
     prints(copy, text);
 }
 
-/* x * tanh(x), of itself 60 times: 2^60 reads, 120 nodes. */
+/* x * tanh(x), nested 60 times: 2^60 reads of the input, but only 120 nodes. */
 static void test_sharing(void **state) {
     (void)state;
     Ex x = at(0, 1, index_of(0), 0), e = x;
@@ -332,7 +333,7 @@ static void test_defaults(void **state) {
     }
 }
 
-/* What ex_print shows of a node is what it has: child[0] .. child[ex_children - 1] and no other. */
+/* ex_print shows the children child[0] .. child[ex_children - 1] of a node and no others. */
 static void test_children(void **state) {
     (void)state;
     const char *const name[EX_CHILDREN] = {"first", "second", "third"};

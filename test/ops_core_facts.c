@@ -1,5 +1,5 @@
-/* Facts: what must be entailed, and that nothing is entailed or refuted that small values
-   contradict. */
+/* ops_core_facts.c -- tests facts about sizes: which literals they must entail, and that they
+   entail or reduce nothing that small values contradict. */
 #include "ops/base/random.h"
 #include "ops/core/facts.h"
 #include "test/shared/fixture.h"
@@ -26,7 +26,7 @@ static int teardown(void **state) {
 
 static Poly P(const char *text, size_t n) { return poly_of(w, text, n); }
 
-/* "a >= b" or "a == b" */
+/* Reads a literal: "a >= b" or "a == b". */
 static Lit literal(const char *text) {
     const char *sign = strstr(text, ">="), *equal = strstr(text, "==");
     const char *at = sign ? sign : equal;
@@ -35,7 +35,7 @@ static Lit literal(const char *text) {
 }
 
 typedef struct Case {
-    const char *facts, *goal; /* facts: separated by ; */
+    const char *facts, *goal; /* the facts are separated by ; */
 } Case;
 
 static Facts *assume(const char *text) {
@@ -142,8 +142,8 @@ static void test_bounds(void **state) {
     assert_true(facts_entail(f, literal("m >= 1")));
 }
 
-/* A question leaves no trace: the World holds as much afterwards, and an answer does not depend on
-   what was asked before. */
+/* A query leaves nothing behind: the World has as many entries afterwards, and an answer does not
+   depend on earlier queries. */
 static void test_no_trace(void **state) {
     (void)state;
     Arena *own = arena_new(NULL, 0);
@@ -227,7 +227,7 @@ static bool holds(Lit l, bool *holds_it) {
     return true;
 }
 
-/* A literal that holds at the values as they stand. */
+/* Draws a literal that holds at the current values. */
 static Lit random_fact(void) {
     for (;;) {
         Lit l = {random_sum((int)draw(1, 3)), draw(0, 2) == 0};
@@ -262,7 +262,8 @@ static void describe(int n, const Lit *fact, Lit goal, const char *what) {
              (int)value[variable[2]], (int)value[variable[3]]);
 }
 
-/* What is entailed holds, and a reduced goal has the same value, wherever all facts hold. */
+/* Checks at all small values where the facts hold: an entailed goal holds, and a reduced goal has
+   the value of the original. */
 static void check_values(int n, const Lit *fact, Lit goal, bool yes, Poly reduced) {
     for (int a = 0, count = assignments(); a < count; a++) {
         bool all = assign(a), ok = false;

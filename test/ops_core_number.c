@@ -1,5 +1,5 @@
-/* ops_core_number.c -- the number systems keep the laws that fingerprints and exact evaluation rest
-   on, and what is known of functions is true of them in doubles. */
+/* ops_core_number.c -- tests that the number systems obey the laws on which fingerprints and exact
+   evaluation rest, and that the recorded facts about functions are true in doubles. */
 #include "ops/core/number.h"
 #include "ops/base/random.h"
 #include <math.h>
@@ -24,7 +24,7 @@ static void residues_keep_the_laws(void **state) {
         assert_true(n->equal(n->call(FN_EXP, n->add(a, b)),
                              n->mul(n->call(FN_EXP, a), n->call(FN_EXP, b))));
         assert_false(n->equal(n->call(FN_EXP, n->add(a, one)), n->call(FN_EXP, a)));
-        /* Doubles alongside stay finite. */
+        /* With small arguments the doubles that accompany the residues stay finite. */
         Number tiny = n->ratio(1, 1 << 20), u = n->mul(a, tiny), v = n->mul(b, tiny);
         Number once = n->call(FN_EXP, n->add(u, v)),
                twice = n->mul(n->call(FN_EXP, u), n->call(FN_EXP, v));
@@ -53,11 +53,11 @@ static void residues_keep_the_laws(void **state) {
     }
     assert_true(n->equal(n->call(FN_SIGMOID, n->ratio(0, 1)), n->ratio(1, 2)));
     assert_true(n->equal(n->call(FN_FLOOR, n->ratio(-7, 2)), n->ratio(-4, 1)));
-    Number nearly_one = n->mul(n->ratio(1, 49), n->ratio(49, 1)); /* its double is less */
+    Number nearly_one = n->mul(n->ratio(1, 49), n->ratio(49, 1)); /* its double is less than 1 */
     assert_true(n->approx(nearly_one) < 1);
     assert_true(n->equal(n->call(FN_FLOOR, nearly_one), n->ratio(1, 1)));
     assert_true(n->equal(n->real(0.1), n->mul(n->real(0.2), n->ratio(1, 2))));
-    assert_false(n->equal(n->real(0.1), n->ratio(1, 10))); /* the double is not the rational */
+    assert_false(n->equal(n->real(0.1), n->ratio(1, 10))); /* not the same number */
     assert_false(n->known(n->call(FN_RECIP, n->ratio(0, 1))));
     assert_false(n->known(n->add(n->ratio(1, 1), n->call(FN_RECIP, n->ratio(0, 1)))));
 }

@@ -1,5 +1,5 @@
-/* Polynomials: canonical form, text, exact division, floor, min and digits against evaluation,
-   overflow, backtracking. */
+/* ops_core_poly.c -- tests polynomials: the canonical form, text, exact division, floor, min and
+   digits against evaluation, overflow, and backtracking. */
 #include "ops/base/random.h"
 #include "ops/core/poly.h"
 #include "test/shared/fixture.h"
@@ -183,7 +183,7 @@ static void test_overflow(void **state) {
     assert_true(overflow_end(w, outer));
 }
 
-/* An end that was forgotten is found at the end of the stretch around it. */
+/* A missing overflow_end is noticed at the end of the enclosing stretch. */
 static void test_forgotten_end(void **state) {
     (void)state;
 #ifndef NDEBUG
@@ -205,7 +205,7 @@ static void test_forgotten_end(void **state) {
 
 static void test_reset(void **state) {
     (void)state;
-    static Column c; /* the World knows it until it is freed */
+    static Column c; /* static, since the World refers to it until it is freed */
     column_init(w, &c, TABLE_POLY, sizeof(int));
     Poly a = P("a + 1");
     *(int *)column_at(w, &c, a) = 5;
@@ -220,8 +220,8 @@ static void test_reset(void **state) {
     prints(d, "d*e + 3");
 }
 
-/* A random expression over x, y, z, made of polynomials and evaluated beside: what is rewritten
-   must keep its value. */
+/* Draws an expression over x, y, z and t as a polynomial and evaluates it separately, since
+   rewriting must not change its value. */
 static Random dice;
 static int64_t value[4];
 static const char *const names[] = {"x", "y", "z", "t"};

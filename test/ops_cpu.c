@@ -1,6 +1,6 @@
-/* ops_cpu.c -- the CPU back end against the reference of steps_reference.h: every kind of step at
-   randomly drawn sizes, strides, types and parameters (0 and 1 included), every choice, with and
-   without special instruction sets; and with three threads, which must give the same bytes. */
+/* ops_cpu.c -- compares the CPU back end with the reference of steps_reference.h: every kind of
+   step at random sizes (0 and 1 included), strides, types and parameters, by every choice, with and
+   without special instruction sets. With several threads the results must have the same bytes. */
 #include "test/shared/conformance.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,11 +8,12 @@
 #include <cmocka.h>
 
 typedef struct Fixture {
-    Device *device[4]; /* the machine's best, and generic; the same with threads */
+    Device *device[4]; /* the best instruction sets, generic code, and both with threads */
 } Fixture;
 static Fixture fixture;
 
-/* state: which kind. With the machine's best instruction sets, then without. */
+/* Checks the kind of step that `state` names, with the machine's best instruction sets and with
+   generic code. */
 static void steps_agree(void **state) {
     const StepCount *kind = *state;
     for (int d = 0; d < 2; d++) {
@@ -30,8 +31,8 @@ static void steps_agree(void **state) {
     }
 }
 
-/* ---- the comparison itself: a back end that changes one element a little, or writes one byte too
-   far, is caught */
+/* ---- tests of the comparison itself: it must notice a back end that changes one element a little
+   or writes one byte too far */
 typedef enum Fault { FAULT_VALUE, FAULT_BEFORE, FAULT_AFTER, FAULT_COUNT } Fault;
 static void commit_fault(Case *c, Fault fault) {
     char *const y = c->slot[0];

@@ -1,9 +1,9 @@
-/* ops_cuda.c -- the back end for GPUs without a GPU: its plug-in with the host's memory for a
-   driver and the host's compiler for NVRTC (test/cuda). The text of a kernel is the one that a GPU
-   gets; drawn steps must agree with the reference by every algorithm there is, the threads of a
-   block in both orders; what is wrong on purpose in a text must be noticed; and every failure of
-   the driver is an error with a reason. Skipped where CUDA's headers are missing, as the plug-in
-   is. */
+/* ops_cuda.c -- tests the back end for GPUs without a GPU: its plug-in uses the host's memory in
+   place of the driver and the host's compiler in place of NVRTC (test/cuda). The text of each
+   kernel is what a GPU gets. Random steps must agree with the reference by every algorithm, with
+   the threads of a block in both orders. Faults planted in a kernel's text must be noticed, and
+   every failure of the driver must be an error with a reason. The tests are skipped where CUDA's
+   headers are missing, since the plug-in is not built there. */
 #include "ops/backend/view.h"
 #include "test/shared/conformance.h"
 #include <setjmp.h>
@@ -31,7 +31,7 @@ static Device *open_good(void) {
     return d;
 }
 
-/* The threads of a block take turns in both orders. */
+/* The threads of a block take turns, in ascending or descending order. */
 static void set_order(int round) { setenv("ISOMER_HOST", round % 2 ? "descending" : "", 1); }
 
 static bool check_many(StepKind kind, int count, Found *found) {
@@ -52,7 +52,8 @@ static void steps_agree(void **state) {
     assert_true(found.runs >= 2 * count);
 }
 
-/* 1e20 cubed times 1e-20 cubed: what one thread multiplies overflows, the product is 1. */
+/* The product of the factors that one thread multiplies is 1e60, which overflows; another thread's
+   is 1e-60, and the whole product is 1. */
 static void products_of_parts_do_not_overflow(void **state) {
     enum { N = 96, WARP = 32 };
     static const View v[] = {{.slot = 0, .dtype = 1},
@@ -84,12 +85,12 @@ static const struct {
     const char *plant;
     StepKind kind;
 } faults[] = {
-    {"SYNC();=>;", S_GEMM},              /* a barrier */
+    {"SYNC();=>;", S_GEMM},              /* a barrier is removed */
     {"(row < =>(row < 1 + ", S_SOFTMAX}, /* a bound */
     {"item < =>item < 1 + ", S_COPY},
     {"(place_t)=>1 + (place_t)", S_POOL}, /* a stride */
     {"(float)=>(float)(i8)", S_EWISE},    /* a type */
-    {"SHUFFLE(acc, 16)=>acc", S_REDUCE},  /* a half of a warp */
+    {"SHUFFLE(acc, 16)=>acc", S_REDUCE},  /* half of a warp is left out */
     {"SYNC();=>;", S_ROWS},
     {"(j < =>(j < 1 + ", S_ROWS},
 };
@@ -118,7 +119,7 @@ static void failures_to_open_are_said(void **state) {
         if (!strstr(why, reason[k])) fail_msg("%s: %s", behaviour[k], why);
     }
 }
-/* Costs of one arithmetic are not those of another. */
+/* Times measured in one arithmetic must not be used for another. */
 static void arithmetic_is_a_part_of_the_identity(void **state) {
     static const char *const name[] = {"fp32", "tf32", "fp16"};
     (void)state;
@@ -158,7 +159,7 @@ static void missing_libraries_are_said(void **state) {
                                 "nvrtc, or name its folder with lib=DIR"));
 }
 
-static Kernel *compile_sum(Device *d) { /* y = x + x, of 4 floats */
+static Kernel *compile_sum(Device *d) { /* y = x + x with 4 floats */
     static const View v[] = {{.slot = 0, .dtype = 1, .rank = 1, .dim = {4}, .stride = {1}},
                              {.slot = 1, .dtype = 1, .rank = 1, .dim = {4}, .stride = {1}}};
     static const Scalar code[] = {{.op = C_VIEW, .a = 1}, {.op = C_ADD, .a = 0, .b = 0}};
@@ -189,7 +190,7 @@ static void failures_to_run_are_errors(void **state) {
     assert_true(host->run(k, slot, NULL) < 0);
     setenv("ISOMER_HOST", "fault", 1);
     assert_true(host->wait(d, NULL) < 0);
-    setenv("ISOMER_HOST", "", 1); /* a device that failed stays so */
+    setenv("ISOMER_HOST", "", 1); /* a device that failed once stays failed */
     assert_true(host->run(k, slot, NULL) < 0);
     assert_true(host->wait(d, NULL) < 0);
     assert_null(host->alloc(d, 4));
@@ -197,7 +198,8 @@ static void failures_to_run_are_errors(void **state) {
     host->forget(k);
     host->close(d);
 }
-/* It has no algorithm for 8-bit integers with a zero point: it must not take them for others. */
+/* The back end has no algorithm for 8-bit integers with a zero point and must not treat such steps
+   as if they had none. */
 static void zero_points_are_refused(void **state) {
     (void)state;
     Device *d = open_good();
@@ -229,7 +231,7 @@ static void equal_constants_are_held_once(void **state) {
     host->drop(d, NULL);
     host->close(d);
 }
-/* The second time nothing is compiled: there is no compiler to be found. */
+/* The second compilation finds the kernel in its cache: no compiler is on the PATH. */
 static void kernels_are_kept(void **state) {
     (void)state;
     const char *const path = getenv("PATH");
@@ -243,7 +245,8 @@ static void kernels_are_kept(void **state) {
     host->close(d);
 }
 
-/* ---- NVRTC takes every text, for several kinds of GPU and one newer than it, without spills */
+/* ---- NVRTC compiles every kernel without spills, for several GPUs and one that NVRTC does not
+   know */
 static int compile_all(Case *c, Device *d, char *why, size_t n) {
     const int algorithms = nvrtc->choices(d, &c->step);
     size_t room;
@@ -293,7 +296,7 @@ static int host_algorithms(const Step *s) {
     host->close(d);
     return n;
 }
-/* ---- cuDNN has exact plans for convolutions of floats on a GPU that is described */
+/* ---- cuDNN has exact plans for convolutions of floats, on a GPU known from its description */
 static int ways_of(Device *d, const Step *s, char *why, size_t n) {
     const int algorithms = dnn->choices(d, s);
     for (int k = 0; k < algorithms; k++) {
@@ -335,7 +338,7 @@ static void cudnn_has_exact_plans(void **state) {
     setenv("ISOMER_HOST", "sm_90", 1);
     const int plain = ways_of(d, &s, why, sizeof why);
     assert_true(plain > generated);
-    static const int length[] = {3, 5, 6}; /* bias; a sum with another tensor; relu */
+    static const int length[] = {3, 5, 6}; /* the bias; the sum with another tensor; relu */
     for (int k = 0; k < 3; k++) {
         s.ncode = length[k];
         const int fused = ways_of(d, &s, why, sizeof why);
@@ -347,7 +350,7 @@ static void cudnn_has_exact_plans(void **state) {
     assert_non_null(faster);
     assert_true(ways_of(faster, &s, why, sizeof why) >= plain);
     dnn->close(faster);
-    v[0].dtype = v[1].dtype = v[2].dtype = 11; /* doubles are not cuDNN's */
+    v[0].dtype = v[1].dtype = v[2].dtype = 11; /* cuDNN is not used for doubles */
     assert_int_equal(ways_of(d, &s, why, sizeof why), generated);
     dnn->close(d);
 }

@@ -1,9 +1,12 @@
-/* ops_cuda_attention.c -- attention as one kernel of the back end for GPUs, without a GPU: the text
-   that a GPU gets, compiled for the host (test/cuda), against the operator's reference kernel over
-   drawn sizes, layouts, masks, lengths, pasts and attributes, by every algorithm, the threads of a
-   block in both orders; and what is wrong on purpose in the text must be noticed. NVRTC compiles
-   it for four kinds of GPU, without spills. Skipped where CUDA's headers are missing.
-   $ISOMER_GPU: a back end, with options $OPTIONS, that runs the first of these instead. */
+/* ops_cuda_attention.c -- tests attention as one kernel of the back end for GPUs, without a GPU:
+   the text that a GPU gets is compiled for the host (test/cuda) and compared with the operator's
+   reference kernel. Sizes, layouts, masks, lengths, pasts and attributes are random; every
+   algorithm runs, with the threads of a block in both orders. Faults planted in the text must be
+   noticed, and NVRTC must compile it without spills for four kinds of GPU. The tests are skipped
+   where CUDA's headers are missing.
+
+   If $ISOMER_GPU names a back end (with its options in $OPTIONS), that one runs the comparisons
+   instead. */
 #include "graphs/plan/plan_inner.h"
 #include "ops/backend/backend.h"
 #include "ops/backend/view.h"
@@ -25,7 +28,7 @@ typedef struct Drawn {
     View view[ATTENTION_VIEWS];
     int64_t param[SDPA_PARAMS];
     char *data[ATTENTION_VIEWS], *want[ATTENTION_OUTPUTS];
-    void *slot[ATTENTION_VIEWS]; /* of the reference's run */
+    void *slot[ATTENTION_VIEWS]; /* of the run of the reference kernel */
     size_t bytes[ATTENTION_VIEWS];
 } Drawn;
 static const Backend *host, *nvrtc;
@@ -36,7 +39,8 @@ static int64_t draw(Drawn *t, int64_t low, int64_t high) {
 }
 
 /* ---- cases */
-/* Dense, or with its second axis and its last but one turned over in memory. */
+/* Adds view k with random data: dense, or with its second and last but one axes exchanged in
+   memory. */
 static void add(Drawn *t, int k, DType type, int rank, const int64_t dim[]) {
     View v = view_dense(k, (int32_t)type, rank, dim);
     if (rank == 4 && draw(t, 0, 2) == 0) v.stride[1] = dim[3], v.stride[2] = dim[1] * dim[3];
@@ -93,7 +97,7 @@ static void draw_inputs(Drawn *t, int64_t b, int64_t g, int64_t h, int64_t s, in
             memcpy(t->data[ATTENTION_LENGTHS] + 8 * k, (const int64_t[]){draw(t, 0, n)}, 8);
     }
 }
-/* What the operator's reference kernel gives of the first nview views. */
+/* Runs the operator's reference kernel on the first nview views; t->want has its results. */
 static void run_operator(Drawn *t, int nview) {
     t->step = (Step){.kind = S_OP,
                      .nview = nview,
@@ -114,8 +118,8 @@ static void drawn_start(Drawn *t, uint64_t seed) {
     draw_inputs(t, b, g, h, s, n);
     run_operator(t, ATTENTION_VIEWS);
 }
-/* A step of two products and a softmax, as the planner makes it; what it gives is what the operator
-   gives where each query sees something. */
+/* Draws a step of two products with a softmax between them, as the planner makes it. Where each
+   query sees a key, its result is that of the operator. */
 static void products_start(Drawn *t, uint64_t seed) {
     *t = (Drawn){.random = {seed, 0}};
     const int64_t b = draw(t, 1, 2), h = draw(t, 1, 3), d = draw(t, 1, 40), e = draw(t, 1, 40),
@@ -147,7 +151,7 @@ static bool near(float want, float got) {
     if (isnan(want) || isinf(want)) return isnan(want) ? isnan(got) : want == got;
     return fabsf(got - want) <= 2e-5f * fmaxf(1, fabsf(want));
 }
-/* The name of a result that is wrong; NULL: all are right. */
+/* The name of a result that is wrong; NULL if all are right. */
 static const char *wrong_result(Drawn *t, Device *d, void *const slot[]) {
     static const char *const name[ATTENTION_OUTPUTS] = {"y", "present key", "present value",
                                                         "scores"};
@@ -189,7 +193,8 @@ static Device *open_host(void) {
     return d;
 }
 typedef void Start(Drawn *, uint64_t seed);
-/* The first thing that is wrong with case `seed`, NULL: nothing; *algorithms: how many were run. */
+/* The first thing that is wrong with case `seed`, or NULL; *algorithms is the number of
+   algorithms. */
 static const char *check_by(Start *start, Device *d, uint64_t seed, int *algorithms) {
     Drawn t;
     const char *wrong = NULL;
@@ -205,7 +210,7 @@ static const char *check_by(Start *start, Device *d, uint64_t seed, int *algorit
 static const char *check(Device *d, uint64_t seed, int *algorithms) {
     return check_by(drawn_start, d, seed, algorithms);
 }
-/* As one kernel, and as two products with a softmax between them. */
+/* The step runs as one kernel, and as two products with a softmax between them. */
 static void products_agree(void **state) {
     const uint64_t count = getenv("ISOMER_HEAVY") ? 100 : 8;
     int most = 0;
@@ -231,7 +236,7 @@ static void arithmetic_is_that_of_the_parts(void **state) {
     assert_true(fabs(step_flops(&t.step) - want) < 1e-6 * want);
     drawn_end(&t);
 }
-/* The scores would take more memory than a step may: one kernel it is. */
+/* If the scores need more memory than a step may use, only the single kernel is possible. */
 static void scores_that_do_not_fit_are_not_stored(void **state) {
     char words[360], why[300];
     Drawn t;
@@ -264,13 +269,13 @@ static void attention_agrees(void **state) {
 }
 static void planted_faults_are_noticed(void **state) {
     static const char *const faults[] = {
-        "SYNC();=>;",                /* a barrier */
-        "* less + sum=>+ sum",       /* the sum so far is not corrected */
-        "acc[u][w] *= less=>;",      /* nor are the values */
-        "j > here=>j > here + 1",    /* what a query sees */
-        "max_f(top[u], most)=>most", /* the greatest so far */
-        "SHUFFLE(most, 8)=>most",    /* half of the keys of a block */
-        "const place_t of = h / =>const place_t of = 0 * h / ", /* shared keys */
+        "SYNC();=>;",                                           /* a barrier is removed */
+        "* less + sum=>+ sum",                                  /* the sum so far is not rescaled */
+        "acc[u][w] *= less=>;",                                 /* the values are not rescaled */
+        "j > here=>j > here + 1",                               /* the limit of what a query sees */
+        "max_f(top[u], most)=>most",                            /* the greatest score so far */
+        "SHUFFLE(most, 8)=>most",                               /* half of the keys of a block */
+        "const place_t of = h / =>const place_t of = 0 * h / ", /* keys shared by several heads */
         ", b = (place_t)(q / =>, b = (place_t)(0 * q / ",
     };
     (void)state;
@@ -288,7 +293,7 @@ static void planted_faults_are_noticed(void **state) {
     }
     print_message("%d planted faults\n", (int)(sizeof faults / sizeof *faults));
 }
-/* What it does not compute is left to others. */
+/* Steps that the kernel does not compute are refused. */
 static void others_are_refused(void **state) {
     Drawn t;
     (void)state;
@@ -305,7 +310,7 @@ static void others_are_refused(void **state) {
     drawn_end(&t);
     host->close(d);
 }
-/* The widest values that it takes, too. */
+/* The kernel compiles without spills, even with the largest size of values that it supports. */
 static void nvrtc_takes_it_without_spills(void **state) {
     static const char *const gpu[] = {"sm_90", "sm_80", "sm_100", "sm_120"};
     char words[400], why[1000] = "";
@@ -323,7 +328,7 @@ static void nvrtc_takes_it_without_spills(void **state) {
             Drawn t;
             size_t room;
             drawn_start(&t, seed);
-            if (seed % 2) t.view[ATTENTION_PRESENT_VALUE].dim[3] = 256; /* nothing is run */
+            if (seed % 2) t.view[ATTENTION_PRESENT_VALUE].dim[3] = 256; /* compiled, but not run */
             const int n = nvrtc->choices(d, &t.step);
             assert_true(n > 0);
             for (int j = 0; j < n; j++) {
@@ -363,7 +368,7 @@ int main(void) {
                                         cmocka_unit_test(products_agree)};
     const char *gpu = getenv("ISOMER_GPU");
     char path[300];
-    if (gpu && *gpu) { /* a back end: its devices instead of the host */
+    if (gpu && *gpu) { /* a back end runs the tests in place of the host */
         Error e = {0};
         snprintf(options, sizeof options, "%s", getenv("OPTIONS") ? getenv("OPTIONS") : "");
         host = backend_open(gpu, &e);

@@ -1,8 +1,8 @@
-/* ops_cuda_calls.c -- what the back end for GPUs asks of the driver and of cuBLASLt, without a GPU:
-   against functions that refuse what the real ones refuse (test/cuda/host_driver.c,
-   host_cublaslt.c). Products of cuBLASLt must agree with the reference, and only exact algorithms
-   be taken; calls must come from threads that have the context, at the right time, and of memory
-   that is aligned. Skipped where CUDA's headers are missing. */
+/* ops_cuda_calls.c -- tests how the back end for GPUs calls the driver and cuBLASLt, without a GPU:
+   stand-ins refuse what the real functions refuse (test/cuda/host_driver.c, host_cublaslt.c).
+   Products by cuBLASLt must agree with the reference and use exact algorithms only. Calls must come
+   at the right time, from threads that have the context, and with aligned memory. The tests are
+   skipped where CUDA's headers are missing. */
 #include "graphs/plan/profile.h"
 #include "ops/backend/view.h"
 #include "test/shared/step_cases.h"
@@ -16,7 +16,7 @@
 
 static const Backend *host, *lt;
 static char options[320], lt_path[300];
-enum { EPILOGUES = 8 }; /* as host_cublaslt.c counts them */
+enum { EPILOGUES = 8 }; /* as numbered in host_cublaslt.c */
 
 static void plugin_path(const char *name, char path[], size_t n) {
     const char *build = getenv("BUILD");
@@ -38,13 +38,13 @@ static Step product_step(View v[], int m, int n, int k) {
     v[2] = view_dense(2, DT_FLOAT, 2, (const int64_t[]){k, n});
     return (Step){.kind = S_GEMM, .nview = 3, .view = v};
 }
-/* How many of a product's algorithms are cuBLASLt's. */
+/* The number of a product's algorithms that come from cuBLASLt. */
 static int library_products(const char *behaviour, const char *words) {
     View v[3];
     const Step s = product_step(v, 6, 8, 5);
     Device *d = open_as(lt, behaviour, words);
     const int n = lt->choices(d, &s);
-    v[0].dtype = v[1].dtype = v[2].dtype = DT_DOUBLE; /* these have generated kernels alone */
+    v[0].dtype = v[1].dtype = v[2].dtype = DT_DOUBLE; /* doubles have generated kernels only */
     const int generated = lt->choices(d, &s);
     lt->close(d);
     return n - generated;
@@ -69,8 +69,8 @@ static void check_product(Case *c, Device *d, int algorithm) {
     if (*text) fail_msg("algorithm %d: %s: %s", algorithm, text, what);
     free(want);
 }
-/* Of drawn products all algorithms; what is not of floats has none of the library's. Each epilogue
-   must have been met. */
+/* Compares random products of floats; other types have no algorithm from the library. Each epilogue
+   must occur. */
 static void products_agree(void **state) {
     (void)state;
     Device *d = open_as(lt, "", "");
@@ -90,7 +90,8 @@ static void products_agree(void **state) {
     lt->close(d);
     dlclose(plugin);
 }
-/* y = relu(a b + bias) by algorithm 0 with a bias that begins at this element of its slot. */
+/* Computes y = relu(a b + bias) by algorithm 0, with a bias that begins at this element of its
+   slot, and returns the last element. */
 static float run_biased(Device *d, int64_t offset) {
     enum { M = 4, N = 8, K = 4, ROOM = 64 };
     View v[4];
@@ -147,7 +148,7 @@ typedef struct Sum {
     Kernel *kernel;
     void *slot[2];
 } Sum;
-static void sum_start(Sum *s, Device *d) { /* y = x + x, of 4 floats */
+static void sum_start(Sum *s, Device *d) { /* y = x + x with 4 floats */
     static const View v[] = {{.slot = 0, .dtype = 1, .rank = 1, .dim = {4}, .stride = {1}},
                              {.slot = 1, .dtype = 1, .rank = 1, .dim = {4}, .stride = {1}}};
     static const Scalar code[] = {{.op = C_VIEW, .a = 1}, {.op = C_ADD, .a = 0, .b = 0}};
@@ -176,7 +177,7 @@ static void *use_elsewhere(void *device) { /* in a thread that has no context of
     char why[300] = "";
     size_t room;
     float one[4] = {1, 1, 1, 1}, y[4] = {0};
-    Kernel *k = lt->compile(d, &s, 0, NULL, &room, why, sizeof why); /* the library's */
+    Kernel *k = lt->compile(d, &s, 0, NULL, &room, why, sizeof why); /* by cuBLASLt */
     void *slot[3], *work = lt->alloc(d, 1024);
     for (int j = 0; j < 3; j++) {
         slot[j] = lt->alloc(d, 64);
@@ -192,7 +193,7 @@ static void *use_elsewhere(void *device) { /* in a thread that has no context of
 static void another_thread_may_use_a_device(void **state) {
     (void)state;
     Device *d = open_as(lt, "", "");
-    for (int k = 0; k < 2; k++) { /* the second time, how many algorithms there are is known */
+    for (int k = 0; k < 2; k++) { /* the second time, the number of algorithms is already known */
         pthread_t thread;
         void *result = NULL;
         assert_int_equal(pthread_create(&thread, NULL, use_elsewhere, d), 0);
@@ -215,7 +216,7 @@ static void kernels_run_before_they_are_recorded(void **state) {
         Kernel *all = host->recorded(d, why, sizeof why);
         assert_int_equal(ran == 0 && all, before);
         if (all) assert_int_equal(host->run(all, s.slot, NULL), 0), host->forget(all);
-        else assert_int_equal(host->run(s.kernel, s.slot, NULL), 0); /* nothing is lost by that */
+        else assert_int_equal(host->run(s.kernel, s.slot, NULL), 0); /* no harm is done */
         assert_true(sum_right(&s));
         sum_end(&s);
         host->close(d);
@@ -227,7 +228,8 @@ static Kernel *count_recorded(Device *d, char *why, size_t n) {
     recordings += k != NULL;
     return k;
 }
-/* Copies of a step with its weights, which take turns, are all recorded. */
+/* Timing records several copies of a step with different weights; each copy must have run
+   before. */
 static void profiles_record_what_has_run(void **state) {
     (void)state;
     Backend counting = *host;
@@ -265,7 +267,7 @@ static void memory_is_not_taken_in_a_recording(void **state) {
     sum_end(&s);
     host->close(d);
 }
-/* A vector at an odd place ends the launch, as a GPU would end the context. */
+/* A vector access at an unaligned place fails the launch, as it would end the context on a GPU. */
 static void misaligned_vectors_are_noticed(void **state) {
     (void)state;
     setenv("ISOMER_PLANT", "(v1 + =>(v1 + 1 + ", 1);
@@ -289,7 +291,8 @@ static void times_that_were_not_taken_are_errors(void **state) {
     assert_non_null(strstr(host->failure(d), "cuEventElapsedTime: "));
     host->close(d);
 }
-/* After a fault nothing works until all devices of the process are closed; the reason is kept. */
+/* After a fault, everything fails until all devices of the process are closed; the first reason is
+   kept. */
 static void a_fault_ends_what_shares_the_context(void **state) {
     (void)state;
     Device *d = open_as(host, "", ""), *other = open_as(host, "", "");

@@ -1,6 +1,6 @@
-/* ops_dnn.c -- steps that a version of oneDNN computed wrongly, or died of, as a primitive of its
-   own: every choice agrees with the kernels of a device without oneDNN, and writes nothing beside
-   its output. Found by more rounds of ops_cpu.c's cases (3.7.2, AVX-512). */
+/* ops_dnn.c -- tests steps that a version of oneDNN (3.7.2, with AVX-512) computed wrongly or
+   crashed on. Every choice must agree with the kernels of a device without oneDNN and write nothing
+   outside its output. Longer runs of the random cases of ops_cpu.c found these steps. */
 #include "ops/backend/backend.h"
 #include "ops/core/type.h"
 #include "ops/backend/view.h"
@@ -30,7 +30,7 @@ static void work_view(Work *w, int i, int rank, const int64_t dim[], const int64
     for (int j = 0; j < ROOM; j++) w->values[i][j] = (float)((j * 37 + i * 11) % 19 - 9);
 }
 
-/* Runs a choice into y; false: there is no such algorithm. */
+/* Runs a choice and stores the result in y. Returns false if there is no such algorithm. */
 static bool run_choice(Work *w, const char *options, int choice, bool known, float y[ROOM]) {
     const Backend *cpu = backend_open("cpu", NULL);
     char why[300] = "";
@@ -75,7 +75,8 @@ static void a_column_with_gaps(void **state) {
     check_work(&w);
 }
 
-/* Two spatial axes, y and x and w by their sizes: kernel moves, begins, ends, dilations. */
+/* A convolution with two spatial axes and these sizes of y, x and the kernel; moves: the parameters
+   of the step (group, strides, pads at the beginnings, pads at the ends, dilations). */
 static void make_conv(Work *w, const int64_t y[4], const int64_t x[4], const int64_t k[4],
                       const int64_t *k_stride, const int64_t moves[9]) {
     *w = (Work){.step = {.kind = S_CONV, .nview = 3, .nparam = 9}};
@@ -100,7 +101,7 @@ static int choices(Work *w, const char *options) {
     cpu->close(d);
     return n;
 }
-/* It died of reading far away, now and then: it is not asked at all. */
+/* oneDNN sometimes crashed here by reading far outside the input, so it is not used at all. */
 static void windows_in_the_padding_alone(void **state) {
     (void)state;
     Work w;

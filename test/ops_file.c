@@ -1,6 +1,6 @@
-/* ops_file.c -- whole files in and out. Failures are planted: a file larger than the process may
-   write, paths that cannot be; after each the target and its folder are as before. Nothing outside
-   an own folder is written to. */
+/* ops_file.c -- tests reading and writing whole files. Failures are planted (a file larger than the
+   process may write, impossible paths); after each, the target and its folder are as before. The
+   tests write to a folder of their own only. */
 #include "ops/base/file_use.h"
 #include "ops/base/random.h"
 #include "ops/base/intern.h"
@@ -156,7 +156,7 @@ static void paths_that_cannot_be_are_errors(void **state) {
                *below = arena_format(a, "%s/file/below", folder);
     const char *wrong[] = {none, below, folder, "", "/dev/full"};
     for (int k = 0; k < (geteuid() ? 5 : 4);
-         k++) { /* a broken file_write may replace the devices of root */
+         k++) { /* a faulty file_write run by root may replace the device */
         Error e = {0};
         assert_false(file_write(wrong[k], "new", 3, &e));
         assert_int_equal(e.kind, E_ENVIRONMENT);
@@ -171,8 +171,8 @@ static void paths_that_cannot_be_are_errors(void **state) {
     arena_free(a);
 }
 
-/* Neighbours become one piece, zeros stay apart; joined, hashed and written they are the same
-   bytes. */
+/* Adjacent pieces become one piece; zeros stay separate. Joined, hashed and written, the pieces are
+   the same bytes. */
 static void pieces_are_what_they_join_to(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);
@@ -205,7 +205,8 @@ static void pieces_are_what_they_join_to(void **state) {
     arena_free(a);
 }
 
-/* Pieces one after the other, zeros among them, small and as a hole; read from the start. */
+/* A file in memory holds the pieces one after the other, with zeros written or left as a hole, and
+   is read from its start. */
 static void memory_holds_pieces(void **state) {
     enum { HOLE = 2 << 20 };
     const Piece piece[] = {{"ab", 2}, {NULL, 3}, {"c", 1}, {NULL, HOLE}};
@@ -221,7 +222,7 @@ static void memory_holds_pieces(void **state) {
     assert_int_equal(close(file_in_memory(0, NULL)), 0);
 }
 
-/* Folders on the way are made, the file is not; a file in the way is named. */
+/* Missing folders of a path are created, but not the file. A file in place of a folder is named. */
 static void missing_folders_are_made(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);
@@ -245,7 +246,7 @@ static void missing_folders_are_made(void **state) {
     arena_free(a);
 }
 
-/* What file_writable says is what file_write then finds. */
+/* file_writable predicts what file_write then finds. */
 static void what_cannot_be_written_shows_before(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);
@@ -271,7 +272,8 @@ static void what_cannot_be_written_shows_before(void **state) {
     arena_free(a);
 }
 
-/* A file that is written may be no other one, by whatever path; devices may. */
+/* A file to be written must differ from all other files given, by whatever path they are named.
+   Devices may be the same. */
 static void files_that_would_be_lost_are_refused(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);
@@ -321,7 +323,7 @@ static void files_that_would_be_lost_are_refused(void **state) {
     arena_free(a);
 }
 
-/* Only what is to be written must be writable. */
+/* Only a file that is to be written must be writable. */
 static void files_that_cannot_be_written_are_refused(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);

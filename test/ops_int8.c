@@ -1,7 +1,7 @@
-/* ops_int8.c -- convolutions and products of 8-bit integers agree with plain sums, whatever follows
-   them: zero points, padding, groups, extreme values (where adding pairs in 16 bits would
-   saturate), and epilogues that oneDNN computes whole, in part or not at all. On a processor
-   without such instructions there is no algorithm, and nothing to compare. */
+/* ops_int8.c -- compares convolutions and products of 8-bit integers with plain sums: with zero
+   points, padding, groups, extreme values (for which adding pairs in 16 bits would saturate), and
+   with epilogues that oneDNN computes completely, partly or not at all. On a processor without such
+   instructions there is no algorithm and nothing to compare. */
 #include "ops/backend/backend.h"
 #include "ops/backend/view.h"
 #include "ops/base/random.h"
@@ -24,7 +24,7 @@ typedef struct Work {
     View view[VIEWS];
     int64_t param[20];
     Scalar code[24];
-    int32_t sum[ROOM]; /* what the accumulator should be */
+    int32_t sum[ROOM]; /* what the accumulator should hold */
     union {
         uint8_t bytes[4 * ROOM];
         float floats[ROOM];
@@ -126,9 +126,9 @@ static void sum_gemm(Work *w) {
     }
 }
 
-/* ---- epilogues: relu(sum * view 3 + view 4), quantized, perhaps after view 5 was added; some
-   channels have a scale of 0, of which no bias of the sum makes view 4. The scale and the zero
-   point of the result are views 6 and 7 or constants of the program. */
+/* ---- epilogues: relu(sum * view 3 + view 4), optionally with view 5 added before relu, then
+   quantized. Some channels have the scale 0, so that view 4 cannot be folded into a bias of the
+   sum. The scale and the zero point of the result are views 6 and 7 or constants of the program. */
 static const float SCALE = 0.037f, ZERO = 7;
 static uint8_t add_code(Work *w, Scalar c) {
     w->code[w->step.ncode] = c;
@@ -201,7 +201,7 @@ static int differences(const Work *w, Ending ending, int axis) {
             got = ending == SUMS        ? w->data[0].integers[at]
                   : ending >= QUANTIZED ? w->data[0].bytes[at]
                                         : (double)w->data[0].floats[at],
-            /* a tie may be rounded either way, as scales are multiplied in another order */
+            /* A tie may be rounded either way, since the scales are multiplied in another order. */
             allowed = ending == SUMS        ? 0
                       : ending >= QUANTIZED ? 1
                                             : 1e-5 * (1 + fabs(want));
@@ -209,7 +209,8 @@ static int differences(const Work *w, Ending ending, int axis) {
     }
     return wrong;
 }
-/* *room: the bytes of work memory. */
+/* Runs the step by choice 0. Returns false if it has no algorithm. *room is the number of bytes of
+   work memory. */
 static bool run_work(Work *w, const char *options, bool known, size_t *room) {
     const Backend *cpu = backend_open("cpu", NULL);
     char why[300] = "";
@@ -257,7 +258,7 @@ static void check_rounds(MakeWork *make, void (*sum)(Work *), uint64_t seed) {
         ran++;
         const int wrong = differences(w, ending, axis);
         if (wrong) fail_msg("round %d, ending %d: %d elements differ", round, ending, wrong);
-        w->sum[0] += 1000000; /* the comparison notices a wrong sum */
+        w->sum[0] += 1000000; /* a wrong sum must be noticed */
         assert_true(ending >= ACTIVATED || differences(w, ending, axis) > 0);
     }
     free(w);
@@ -268,8 +269,8 @@ static void check_rounds(MakeWork *make, void (*sum)(Work *), uint64_t seed) {
 static void convolutions(void **state) { (void)state, check_rounds(make_conv, sum_conv, 5); }
 static void products(void **state) { (void)state, check_rounds(make_gemm, sum_gemm, 6); }
 
-/* Known numbers are as good in views, as QLinearConv has them, as in the program: oneDNN quantizes
-   the result either way, and nothing wider than it is kept. */
+/* Constants may be known views, as in QLinearConv, or constants of the program: oneDNN quantizes
+   the result in both cases, and nothing wider than the result is stored. */
 static void quantized_by_views(void **state) {
     (void)state;
     Work *w = calloc(1, sizeof *w);
@@ -290,7 +291,7 @@ static void quantized_by_views(void **state) {
     if (!ran) skip();
 }
 
-/* Without oneDNN there is no algorithm: a planner leaves such products in floats. */
+/* Without oneDNN there is no algorithm, so that the planner leaves such products in floats. */
 static void refused_without_onednn(void **state) {
     (void)state;
     Work *w = calloc(1, sizeof *w);

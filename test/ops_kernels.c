@@ -1,22 +1,24 @@
-/* ops_kernels.c -- operators that have a reference kernel, or a definition, and a faster algorithm:
-   steps of random types, sizes, layouts and attributes run by the CPU back end, with and without
-   special instruction sets, against the reference kernel or the definition's loop program; and with
-   three threads, which must give the same bytes. */
+/* ops_kernels.c -- tests operators that have a reference kernel or a definition, and a faster
+   algorithm on the CPU. Steps of random types, sizes, layouts and attributes run with and without
+   special instruction sets and are compared with the reference kernel or the definition's loop
+   program; with three threads the results must have the same bytes. */
 #include "test/shared/kernel_check.h"
 
 /* ---- quantized numbers */
 static const DType narrow[] = {DT_UINT8, DT_INT8, DT_UINT16, DT_INT16};
-/* Halves of the scale's steps, so that ties are met; far numbers; what is not a number. */
+/* Draws multiples of half a step, so that there are ties, and sometimes a very large number, an
+   infinity or NaN. */
 static double tie(Drawn *t, double low, double high) {
     static const double odd[] = {NAN, INFINITY, -INFINITY, 1e30, -1e30, 0, -0.0};
     if (!draw(t, 0, 9)) return odd[draw(t, 0, 6)];
     return draw(t, 0, 1) ? (double)draw(t, -600, 600) / 2 * 0.25 : real(t, low, high);
 }
-/* One number, one for each place of an axis, or for each block of it. */
+/* Draws the size of the scales: one number, one for each place of an axis, or one for each block of
+   an axis. Returns their rank. */
 static int parameters(Drawn *t, int rank, const int64_t dim[], int64_t size[]) {
     const int how = rank ? (int)draw(t, 0, 2) : 0, axis = how ? (int)draw(t, 0, rank - 1) : 0;
     const int64_t block = draw(t, 1, 7);
-    if (how == 0) return size[0] = 1, (int)draw(t, 0, 1); /* The axis may be none of x. */
+    if (how == 0) return size[0] = 1, (int)draw(t, 0, 1); /* x may not have that axis */
     attribute(t, "axis", "%d", axis - (draw(t, 0, 1) ? rank : 0));
     if (how == 1) return size[0] = dim[axis], 1;
     attribute(t, "block", "%d", (int)block);
@@ -70,7 +72,8 @@ static void maybe(Drawn *t, int rank, const int64_t dim[]) {
     if (draw(t, 0, 2)) reals(t, DT_FLOAT, rank, dim, -0.5, 0.5);
     else left_out(t);
 }
-/* Weights [d, columns, h] as quantizing leaves them: a scale and a zero for each column. */
+/* Gives the weights [d, columns, h] values that quantization leaves: each column has a scale and a
+   zero point. */
 static void quantize_columns(Drawn *t, int k, double scale) {
     const View *v = &t->view[k];
     int64_t i[STEP_RANK];
@@ -119,7 +122,8 @@ static void draw_rnn(Drawn *t) { draw_recurrent(t, 1); }
 static void draw_gru(Drawn *t) { draw_recurrent(t, 3); }
 static void draw_lstm(Drawn *t) { draw_recurrent(t, 4); }
 
-/* ---- attention: heads as an axis or beside the numbers, shared keys, masks of every rank */
+/* ---- attention: heads as an axis of their own or joined with the numbers, shared keys, masks of
+   every rank */
 static void draw_mask(Drawn *t, const int64_t size[4]) {
     const int rank = (int)draw(t, 1, 4);
     int64_t dim[4];
@@ -178,7 +182,7 @@ static void draw_gather(Drawn *t) {
     wholes(t, moved[draw(t, 0, 5)], rank, x, 0, 99);
     indices(t, n, i, x[axis]);
 }
-/* An index of x's rank: no longer than x but on one axis. */
+/* Draws the sizes of an index: as x has them or less, except on one axis, which is returned. */
 static int index_of(Drawn *t, int rank, const int64_t x[], int64_t i[]) {
     const int axis = (int)draw(t, 0, rank - 1);
     for (int a = 0; a < rank; a++) i[a] = draw(t, 0, a == axis ? 9 : x[a]);
@@ -215,7 +219,7 @@ static void draw_reverse(Drawn *t) {
     wholes(t, DT_INT64, 1, &x[batch], 0, (double)x[!batch]);
 }
 static void draw_reduction(Drawn *t) { attribute(t, "reduction", draw(t, 0, 1) ? "mul" : "none"); }
-/* Small whole numbers, so that no sum is rounded. */
+/* Draws small integers, so that sums are exact. */
 static void draw_scatter_nd_add(Drawn *t) {
     int64_t x[STEP_RANK], i[STEP_RANK], u[2 * STEP_RANK];
     const DType type = moved[draw(t, 0, 5)];
@@ -240,8 +244,8 @@ static void draw_scatter_add(Drawn *t) {
     indices(t, rank, i, x[axis]);
     wholes(t, type, rank, i, 0, 3);
 }
-/* Places beyond the borders too, more places than a block has, and more channels than are summed at
-   a time where they are neighbours. */
+/* Draws positions inside and outside the image, more positions than a block holds, and more
+   adjacent channels than are summed at a time. */
 static void draw_grid_sample(Drawn *t) {
     static const char *const modes[] = {"linear", "nearest", "cubic"}, *const outside[] = {
                                                                            "zeros", "border",
@@ -255,10 +259,10 @@ static void draw_grid_sample(Drawn *t) {
     reals(t, DT_FLOAT, 4, (int64_t[]){b, channels, draw(t, 1, 9), draw(t, 1, 9)}, -1, 1);
     reals(t, DT_FLOAT, 4, (int64_t[]){b, rows, draw(t, 1, 7), 2}, -1.4, 1.4);
 }
-/* Boxes that are empty, or reach far outside. */
+/* Draws boxes, some of them empty or reaching far outside the image. */
 static void draw_roi_align(Drawn *t) {
     static const DType floats[] = {DT_FLOAT, DT_DOUBLE, DT_FLOAT16};
-    const bool many = draw(t, 0, 1); /* channels; then images are small beside the boxes */
+    const bool many = draw(t, 0, 1); /* many channels and small images */
     const DType type = floats[many ? 0 : draw(t, 0, 2)];
     const int64_t images = draw(t, 1, 3), boxes = draw(t, 0, 6),
                   channels = many ? draw(t, 8, 40) : draw(t, 1, 4),
@@ -309,7 +313,7 @@ static void draw_best(Drawn *t) {
     int64_t x[STEP_RANK];
     const int rank = some_sizes(t, 1, 4, x), axis = (int)draw(t, 0, rank - 1);
     if (x[axis] < 1) x[axis] = 1;
-    if (draw(t, 0, 4) == 0 && rank == 2) x[1 - axis] = 600; /* more than a group */
+    if (draw(t, 0, 4) == 0 && rank == 2) x[1 - axis] = 600; /* more results than a group */
     if (draw(t, 0, 2) == 0 && rank <= 2) x[axis] = draw(t, 16, 200);
     attribute(t, "axis", "%d", axis);
     attribute(t, "last", draw(t, 0, 1) ? "yes" : "no");
@@ -320,7 +324,7 @@ static void draw_cumulated(Drawn *t) {
                                   DT_UINT32, DT_INT16,  DT_UINT16,  DT_INT8,     DT_UINT8};
     int64_t x[STEP_RANK];
     const int rank = some_sizes(t, 1, 4, x);
-    const bool wide = rank > 1 && draw(t, 0, 7) == 0; /* columns enough for several rounds */
+    const bool wide = rank > 1 && draw(t, 0, 7) == 0; /* several rounds of columns */
     const DType type = types[draw(t, 0, 10)];
     if (wide) x[rank - 1] = draw(t, 100, 2300);
     attribute(t, "axis", "%d", (int)draw(t, 0, wide ? rank - 2 : rank - 1));
@@ -330,7 +334,8 @@ static void draw_cumulated(Drawn *t) {
 }
 
 /* ---- samples */
-/* Rank and sizes of x; attributes of both resize and resample, the first `most` coordinates. */
+/* Draws the rank and the sizes of x and the attributes common to resize and resample; only the
+   first `most` coordinate modes occur. */
 static int draw_scaled(Drawn *t, int most, int64_t x[]) {
     static const char *const coordinates[] = {"half_pixel", "asymmetric", "align_corners",
                                               "pytorch_half_pixel", "half_pixel_symmetric"},
@@ -365,7 +370,7 @@ static void draw_resample(Drawn *t) {
     t->tolerance = !mode ? 0 : type == DT_FLOAT16 ? 2e-3 : 2e-6;
     fill(t, input(t, type, rank, x), mode ? real : whole, 0, 9);
 }
-/* Boxes that overlap often, scores that are often equal. */
+/* Draws boxes that often overlap, with scores that are often equal. */
 static void draw_boxes(Drawn *t) {
     const int64_t images = draw(t, 1, 2), classes = draw(t, 1, 3), n = draw(t, 1, 40);
     attribute(t, "kept", "%d", (int)(images * classes * n));
@@ -388,7 +393,7 @@ static void draw_mirror(Drawn *t) {
     wholes(t, moved[draw(t, 0, 5)], rank, x, 0, 99);
 }
 
-/* Indices that are no place too. */
+/* Draws indices, some of them out of range. */
 static void draw_one_hot(Drawn *t) {
     int64_t x[STEP_RANK];
     const DType index = draw(t, 0, 2) ? DT_INT64 : draw(t, 0, 1) ? DT_INT32 : DT_FLOAT;
@@ -415,7 +420,8 @@ static void draw_band(Drawn *t) {
     attribute(t, "dtype", "%s", types[draw(t, 0, 5)]);
 }
 
-/* Lengths of small factors, of larger ones and of primes; more lines than a block has. */
+/* Draws lengths with small factors, with larger ones and primes, and more lines than a block
+   holds. */
 static void draw_dft(Drawn *t) {
     static const int lengths[] = {1, 2, 4, 6, 15, 16, 30, 44, 49, 62, 64, 67, 74, 94, 120, 256};
     static const DType floats[] = {DT_FLOAT, DT_DOUBLE, DT_FLOAT16};
@@ -434,7 +440,8 @@ static void draw_dft(Drawn *t) {
     reals(t, type, rank, x, -1, 1);
 }
 
-/* Frames that overlap or leave gaps; with and without a window, real and complex. */
+/* Draws frames that overlap or leave gaps, with and without a window, of real and complex
+   numbers. */
 static void draw_stft(Drawn *t) {
     static const int lengths[] = {1, 2, 5, 6, 16, 30, 62, 67, 94, 128};
     const int n = lengths[draw(t, 0, 9)], parts = (int)draw(t, 0, 2), hop = (int)draw(t, 1, n + 3);
@@ -449,7 +456,7 @@ static void draw_stft(Drawn *t) {
     if (window) reals(t, type, 1, (const int64_t[]){n}, -1, 1);
 }
 
-/* Singular ones too; sizes that fill no vector, and several of them. */
+/* Draws matrices, some of them singular, smaller than a vector or several vectors wide. */
 static void draw_det(Drawn *t) {
     static const DType floats[] = {DT_FLOAT, DT_DOUBLE, DT_FLOAT16};
     const DType type = floats[draw(t, 0, 2)];

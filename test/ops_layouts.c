@@ -1,6 +1,7 @@
-/* ops_layouts.c -- copies and element-wise programs between layouts, in every instruction set that
-   the machine has: drawn sizes and orders of axes against plain loops, bit by bit; with three
-   threads the same bytes; nothing is written beside the result; wrong kernels are caught. */
+/* ops_layouts.c -- compares copies and element-wise programs between layouts with plain loops, bit
+   by bit, at random sizes and orders of axes, in every instruction set that the machine has. Three
+   threads give the same bytes, nothing is written outside the result, and wrong kernels are
+   noticed. */
 #include "ops/base/random.h"
 #include "test/shared/sample.h"
 #include "test/shared/simd_tables.h"
@@ -22,8 +23,8 @@ static int64_t draw(Drawn *t, int64_t low, int64_t high) {
     return low + (int64_t)random_below(&t->random, (uint64_t)(high - low + 1));
 }
 
-/* The axes in this order in memory, the fastest first, or in any; then sometimes with room between
-   rows, or repeated. */
+/* Lays out view k with the axes in the given order in memory, the fastest first, or in a random
+   order, then sometimes with gaps between rows or with repeated axes; fills it with random data. */
 static void lay(Drawn *t, int k, int rank, const int64_t dim[], const int given[], DType dtype) {
     int order[STEP_RANK];
     int64_t step = 1, low, high;
@@ -47,7 +48,7 @@ static void lay(Drawn *t, int k, int rank, const int64_t dim[], const int given[
     for (size_t i = 0; i < t->bytes[k] / sizeof(float) && dtype == DT_FLOAT; i++)
         ((float *)(void *)t->slot[k])[i] = (float)(random_unit(&t->random) * 2 - 1);
 }
-/* A copy in which a few runs take turns, or are taken apart. */
+/* Draws a copy that interleaves a few runs or separates them. */
 static void draw_shuffle(Drawn *t) {
     static const int64_t runs[] = {2, 3, 4, 8, 5};
     static const int order[2][3] = {{0, 1, 2}, {1, 0, 2}};
@@ -58,7 +59,7 @@ static void draw_shuffle(Drawn *t) {
     for (int k = 0; k < VIEWS; k++) lay(t, k, 3, dim, order[k == Y ? 1 - from : from], dtype);
     t->step = (Step){.kind = S_COPY, .nview = 2, .view = t->view};
 }
-/* A copy of any type, or y = a * b in floats. */
+/* Draws a copy of any type, or y = a * b in floats. */
 static void draw_case(Drawn *t, uint64_t seed) {
     static const DType types[] = {DT_FLOAT, DT_FLOAT, DT_INT32, DT_UINT8, DT_FLOAT16, DT_INT64};
     static const int64_t few[] = {1, 2, 3, 4, 8, 5, 16}, many[] = {7, 12, 28, 31, 32, 64, 100};
@@ -100,7 +101,7 @@ static void run(const Drawn *t, Device *d) {
     cpu_backend.forget(k);
 }
 
-/* By loops over the indices: the bytes of Y as they should be. */
+/* The bytes that slot Y should have, computed by loops over the indices. */
 static char *wanted(const Drawn *t) {
     char *want = memset(test_malloc(t->bytes[Y]), 0x55, t->bytes[Y]);
     const int size = dtype_size(t->view[Y].dtype);

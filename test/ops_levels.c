@@ -1,7 +1,7 @@
-/* ops_levels.c -- products of few rows by known weights that take few values (levels.c), in every
-   instruction set that the machine has: drawn bits, blocks, zero points, sizes, layouts and
-   epilogues against sums in double; with three threads the same bytes; weights that are nearly such
-   stay floats; and inner loops that compute wrongly are caught. */
+/* ops_levels.c -- tests products of few rows by known weights that take few values (levels.c), in
+   every instruction set that the machine has. Random bits, blocks, zero points, sizes, layouts and
+   epilogues are compared with sums in double precision; three threads give the same bytes. Weights
+   near such values stay floats, and wrong inner loops are noticed. */
 #include "ops/base/random.h"
 #include "test/shared/simd_tables.h"
 #include <math.h>
@@ -33,8 +33,8 @@ static float *weight_at(const Drawn *t, int64_t term, int64_t column) {
     const View *w = &t->view[WEIGHTS];
     return t->slot[WEIGHTS] + w->offset + term * w->stride[1] + column * w->stride[2];
 }
-/* As quantizing leaves them: by blocks along the columns, around no zero point, a whole one, or one
-   between levels; some blocks have one value. */
+/* Gives the weights the values that quantization leaves: by blocks along the columns, with no zero
+   point, an integer one, or one between levels. Some blocks have a single value. */
 static void quantize_weights(Drawn *t) {
     static const int64_t blocks[] = {16, 32, 64, 128, 256, INT64_MAX};
     static const int bits[] = {2, 4, 4, 8};
@@ -77,7 +77,7 @@ static void draw_case(Drawn *t, uint64_t seed) {
     t->step = (Step){.kind = S_GEMM, .nview = VIEWS, .view = t->view, .code = t->code};
     t->step.ncode = draw(t, 0, 2) ? 4 : 0;
 }
-/* In double, and how far a float sum may be from it. */
+/* Computes the results in double precision, and how far a float sum may differ from them. */
 static void check_sums(Drawn *t) {
     t->want = test_malloc(sizeof(double) * (size_t)(2 * t->rows * t->columns));
     for (int64_t r = 0; r < t->rows; r++)
@@ -154,7 +154,7 @@ static void products_agree_with_sums_in_double(void **state) {
         free_case(&t);
     }
 }
-/* All drawn weights are read as levels, and none of those where some are a little beside. */
+/* All drawn weights are packed as levels; if some weights are changed a little, none are. */
 static void only_weights_of_few_values_are_packed(void **state) {
     (void)state;
     Simd simd = *table[0];

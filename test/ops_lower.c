@@ -1,8 +1,8 @@
-/* ops_lower.c -- every operator of ops.def that has a definition, at attributes drawn from its own
-   table and random sizes, 0 and 1 among them, half of the time symbolic and bound only for the run:
-   the loop program equals the tree walk, and what the signature is lowered to, view or steps,
-   equals both when the CPU back end runs it; and, for some of them, when the back end for GPUs does
-   on the host (test/cuda), where that is built. */
+/* ops_lower.c -- tests every operator of ops.def that has a definition. Its attributes are drawn
+   from its own table and its sizes at random, 0 and 1 among them; half of the time the sizes are
+   symbolic and known only for the run. The loop program must equal the tree walk, and the view or
+   steps to which the signature is lowered must equal both on the CPU back end. Some cases also run
+   on the back end for GPUs with the host in place of a GPU (test/cuda), where that is built. */
 #include "graphs/plan/step_kernel.h"
 #include "ops/backend/backend.h"
 #include "ops/base/random.h"
@@ -42,7 +42,7 @@ static void compare(Trial *t, const char *what, double tolerance) {
     }
 }
 
-/* The same program by a kernel for GPUs, as check_gpu. */
+/* Compares the same program as a kernel for GPUs, for a few cases (see check_gpu). */
 static void loop_on_gpu(Trial *t, const OpenDevice *gpu, LoopProgram p, const View view[],
                         void *const slot[]) {
     const int cases = getenv("ISOMER_HEAVY") ? 8 : 2;
@@ -107,7 +107,7 @@ static void run_steps(Trial *t, Device *d, const Backend *backend, const StepBuf
     device_close(&host);
 }
 
-/* All outputs; the elements of a view are copied out of it by a step of its own. */
+/* Runs the steps of all outputs; where outputs are views, a step copies their elements. */
 static void lower_all(Trial *t, Device *d, const Backend *cpu, Tally *tally) {
     View in[INPUTS], out[OUTPUTS];
     void *slot[INPUTS + OUTPUTS + STEP_BUFFERS];
@@ -139,8 +139,8 @@ static void lower_all(Trial *t, Device *d, const Backend *cpu, Tally *tally) {
     run_steps(t, d, cpu, &b, slot, tally);
 }
 
-/* The back end for GPUs with the host's memory and compiler: only some of the cases, because each
-   kernel is compiled. backend NULL: it is not built. */
+/* Opens the back end for GPUs on the host's memory and compiler. Only a few cases use it, since
+   each kernel is compiled. gpu->backend stays NULL where the back end is not built. */
 static void open_gpu(OpenDevice *gpu) {
     char path[300], options[320];
     const char *build = getenv("BUILD");
@@ -150,8 +150,8 @@ static void open_gpu(OpenDevice *gpu) {
     snprintf(options, sizeof options, "cache=%s/test/cuda/kernels", build);
     if (!access(path, F_OK) && !device_open(gpu, NULL, path, options, &e)) fail_msg("%s", e.reason);
 }
-/* rare: it has a loop program or samples, of which there are few, so that these have a number of
-   their own. */
+/* rare: the operator has a loop program or samples. There are few of these, so they are counted
+   separately. */
 static void check_gpu(Trial *t, const OpenDevice *gpu, bool rare) {
     const int cases = getenv("ISOMER_HEAVY") ? 8 : 1 + rare;
     Tally tally = {0};
@@ -232,17 +232,17 @@ static void every_operator_by_every_way(void **state) {
     cpu->close(d);
 }
 
-/* ---- operators without a definition, or whose kernel says more than it: their steps against their
-   reference kernel */
+/* ---- operators without a definition, or whose kernel says more than their definition: their steps
+   are compared with their reference kernel */
 
-/* Whole numbers, which are often equal. */
+/* Rounds the data to integers, so that elements are often equal. */
 static void round_data(Trial *t) {
     for (int k = 0; k < t->nin; k++)
         for (int64_t j = 0; j < tensor_count(&t->data[k]); j++)
             t->flat[k][j] = floorf(t->flat[k][j]);
 }
 
-/* The one output, of floats or truth values, as numbers. */
+/* Reads the only output, of floats or truth values, as numbers. */
 static void read_output(Trial *t, int dtype, Number *to) {
     const uint8_t *truth = (const uint8_t *)t->out[0];
     for (int64_t j = 0; j < tensor_count(&t->want); j++)
@@ -258,7 +258,7 @@ static void steps_against_kernel(Trial *t, const OpenDevice *gpu, Device *d, con
     int64_t param[OP_PARAMS];
     StepBuf b = stepbuf_new(t->w, (Sizes){SYMBOLS, t->size}, t->w->arena);
     const int count = op_input_count(t->op);
-    /* What is drawn are floats: truth values that are moved cannot be. */
+    /* The drawn data are floats, so that truth values cannot be moved. */
     if (t->nin && dtype != DT_FLOAT && (int)type_get(t->w, info->in[0])->dtype == dtype) return;
     assert_true(sized(t, type_get(t->w, info->out[0]), &t->want));
     view[0] = view_dense(0, dtype, t->want.rank, t->want.dim);
@@ -275,7 +275,7 @@ static void steps_against_kernel(Trial *t, const OpenDevice *gpu, Device *d, con
                             .view = view,
                             .param = param,
                             .op = t->op->name};
-    if (t->op->kernel(&reference, slot)) return; /* negative pads that leave nothing to mirror */
+    if (t->op->kernel(&reference, slot)) return; /* negative pads leave nothing to mirror */
     read_output(t, dtype, t->wanted);
     if (!sig_lower(&b, t->sig, view + 1, view)) fail_msg("%s: %s", t->op->name, b.why);
     if (b.n && b.v[0].kind == S_OP) return;
@@ -334,8 +334,8 @@ static void steps_do_what_the_kernel_does(void **state) {
     cpu->close(d);
 }
 
-/* ---- definitions of no operator: what kind of step, or view (STEP_KIND_COUNT), they become, and
-   that it is right */
+/* ---- definitions of no operator: which kind of step they become, or a view (STEP_KIND_COUNT), and
+   that its result is right */
 
 typedef struct Own {
     Trial *t;
@@ -406,7 +406,7 @@ static void structures_become_the_steps_they_are(void **state) {
     becomes(&o, when(c, when_ge(c, ij.v[0], ij.v[1]), x, y), 2, whole, S_LOOP);
 
     becomes(&o, at(c, 0, digits(c, poly(c, "f + 8", flat), shape)), 2, half, STEP_KIND_COUNT);
-    /* Digits go round. */
+    /* The digits wrap around. */
     becomes(&o, at(c, 0, digits(c, poly(c, "f + 32", flat), shape)), 2, half, STEP_KIND_COUNT);
     becomes(&o, at(c, 0, dims_with(ij, 0, poly(c, "r - i", number(&o, 5), ij.v[0]))), 2, whole,
             STEP_KIND_COUNT);

@@ -1,4 +1,5 @@
-/* ops_options.c -- every kind of option in every form, every error by name, and the help text. */
+/* ops_options.c -- tests every kind of option in every form, every error message, and the help
+   text. */
 #include "ops/base/options.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,7 +80,7 @@ static const OptionDef table[] = {
     {0},
 };
 
-/* Parses the words of a line ("prog" precedes them). */
+/* Parses the words of a line after the program's name, "prog". */
 static bool parse(Case *c, const char *line) {
     char *argv[32] = {arena_format(c->arena, "prog")};
     int argc = 1;

@@ -1,5 +1,6 @@
-/* ops_pages.c -- the memory of a CPU device: blocks of all sizes, taken and given back in any
-   order, are aligned, do not overlap, are used again, and all of it goes back to the system. */
+/* ops_pages.c -- tests the memory of a CPU device: blocks of all sizes, allocated and released in
+   any order, are aligned, do not overlap and are reused; at the end all memory is returned to the
+   system. */
 #include "ops/backend/backend.h"
 #include "ops/base/arena.h"
 #include "ops/base/random.h"
@@ -15,7 +16,7 @@ typedef struct Held {
     unsigned char mark;
 } Held;
 
-/* Its ends, and places between, hold its mark. */
+/* Writes the mark of the block at its end and at places in between. */
 static void fill_held(const Held *h) {
     for (size_t i = 0; i < h->n; i += 4093) h->at[i] = h->mark;
     if (h->n) h->at[h->n - 1] = h->mark;
@@ -56,7 +57,8 @@ static void blocks_do_not_overlap(void **state) {
     cpu->close(d);
 }
 
-/* Of many equal blocks every second one is given back: as many as that take no more memory. */
+/* Every second one of many equal blocks is released: allocating as many again takes no more
+   memory. */
 static void what_is_free_is_used_again(void **state) {
     (void)state;
     enum { SIZE = 100000 };

@@ -1,8 +1,9 @@
-/* ops_panels.c -- convolutions and products by packed panels of weights (panels.c), batches of
-   products of factors that are not known (batches.c, onerow.c), 3x3 convolutions by tiles
-   (winograd.c), and depthwise ones by vectors of channels (depthwise.c), in every instruction set
-   that the machine has: drawn sizes, windows, layouts and epilogues against sums in double; with
-   three threads the same bytes; and inner loops that compute wrongly are caught. */
+/* ops_panels.c -- tests convolutions and products by packed panels of weights (panels.c), batches
+   of products whose factors are not known (batches.c, onerow.c), 3x3 convolutions by tiles
+   (winograd.c) and depthwise convolutions by vectors of channels (depthwise.c), in every
+   instruction set that the machine has. Random sizes, windows, layouts and epilogues are compared
+   with sums in double precision; three threads give the same bytes, and wrong inner loops are
+   noticed. */
 #include "ops/base/random.h"
 #include "test/shared/simd_tables.h"
 #include <math.h>
@@ -20,7 +21,7 @@ typedef enum Epilogue {
     RELU_6,
     HARD_SWISH,
     HARD_SWISH_OF_SIXTHS, /* as the operator HardSwish is defined */
-    STEEPER_GATE,         /* almost the same */
+    STEEPER_GATE,         /* nearly a hard swish, but steeper */
     SILU,
     GELU,
     ADD_RELU,
@@ -35,12 +36,12 @@ typedef struct Drawn {
     int64_t param[1 + 4 * STEP_SPATIAL];
     Scalar code[CODE];
     Epilogue epilogue;
-    bool tiled;   /* 3x3 windows at every place */
-    bool plain;   /* the output's channels lie apart */
-    bool unknown; /* the weights, a batch's own each */
+    bool tiled;   /* a 3x3 convolution with stride 1, as for Winograd's method */
+    bool plain;   /* the output's channels are not adjacent */
+    bool unknown; /* the weights are not known, and each batch has its own */
     float *slot[VIEWS];
     size_t bytes; /* of slot Y */
-    double *want; /* by the places of view Y in row-major order */
+    double *want; /* the results, in row-major order of view Y */
 } Drawn;
 
 static int64_t draw(Drawn *t, int64_t low, int64_t high) {
@@ -48,7 +49,7 @@ static int64_t draw(Drawn *t, int64_t low, int64_t high) {
 }
 static int64_t pick(Drawn *t, int n, const int64_t of[]) { return of[draw(t, 0, n - 1)]; }
 
-/* Memory for a view, and a gap after it, full of numbers. */
+/* Allocates view k with a gap after it and fills both with random numbers. */
 static void fill(Drawn *t, int k) {
     int64_t low, high;
     View *v = &t->view[k];
@@ -59,7 +60,8 @@ static void fill(Drawn *t, int k) {
         t->slot[k][i] = (float)(random_unit(&t->random) * 2 - 1);
     if (k == Y) t->bytes = sizeof(float) * (size_t)(high + GAP);
 }
-/* An image whose channels lie beside each other, maybe among those of others; or plain. */
+/* An image whose channels are adjacent, sometimes as a part of more channels; if not `last`, a
+   dense one. */
 static View image(Drawn *t, int n, const int64_t dim[], bool last) {
     View v = view_dense(0, DT_FLOAT, 2 + n, dim);
     const int64_t pixel = dim[1] + (draw(t, 0, 2) ? 0 : draw(t, 1, 9));
@@ -125,7 +127,8 @@ static void add_epilogue(Drawn *t) {
         z = add_code(t, C_MUL, add_code(t, C_MUL, x, z, 0), add_code(t, C_CONST, 0, 0, 0.5), 0);
     }
 }
-/* Bias and factor along the axis; what is added lies as y does, or gap-free. */
+/* Adds the remaining views, the epilogue and the data. The bias and the factor run along the axis;
+   the added tensor lies as y does, the rest densely. */
 static void finish_views(Drawn *t, int axis) {
     const View *y = &t->view[Y];
     for (int k = BIAS; k < VIEWS; k++) {
@@ -180,7 +183,8 @@ static double window_sum(const Drawn *t, const int64_t y[]) {
     } while (next(&cells, k));
     return sum;
 }
-/* n axes; the channels of a group, and how many of y each group has, are given. */
+/* Draws a convolution with n spatial axes, and computes its results. Given are the number of groups
+   and the input and output channels of each group. */
 static void draw_windows(Drawn *t, int n, int64_t groups, int64_t ins, int64_t outs) {
     const int64_t kernels[] = {1, 1, 2, 3, 5}, most = n > 2      ? 6
                                                       : n > 1    ? 11 + 8 * t->plain
@@ -250,7 +254,7 @@ static void draw_gemm(Drawn *t) {
     t->view[WEIGHTS].stride[0] = 0;
     if (draw(t, 0, 1)) t->view[WEIGHTS].stride[1] = 1, t->view[WEIGHTS].stride[2] = k;
     else if (t->unknown && !single &&
-             draw(t, 0, 1)) /* every second of numbers that lie in columns */
+             draw(t, 0, 1)) /* every second element of columns that are adjacent in memory */
         t->view[WEIGHTS].stride[1] = 2, t->view[WEIGHTS].stride[2] = 2 * k + 3;
     if (t->unknown) t->view[WEIGHTS].stride[0] = draw(t, 0, 1) ? 2 * k * n + 3 * n : 5;
     t->step.kind = S_GEMM;
@@ -282,8 +286,8 @@ static void free_case(Drawn *t) {
     test_free(t->want);
 }
 
-/* Whether the choice packs the weights, if they are known: on a device without oneDNN panels, tiles
-   or vectors of channels. */
+/* Runs a choice. Returns false if it does not pack known weights: on a device without oneDNN, only
+   panels, tiles and vectors of channels do. */
 static bool run(const Drawn *t, Device *d, int choice) {
     extern const Backend cpu_backend;
     const void *known[VIEWS] = {NULL,          NULL, t->unknown ? NULL : t->slot[WEIGHTS],
@@ -303,7 +307,7 @@ static bool run(const Drawn *t, Device *d, int choice) {
     cpu_backend.forget(k);
     return true;
 }
-/* How many elements are wrong, and how many bytes beside them are written. */
+/* The number of wrong elements plus the number of bytes written outside them. */
 static int64_t count_wrong(const Drawn *t) {
     const View *y = &t->view[Y];
     int64_t index[STEP_RANK] = {0}, n = 0, wrong = 0;
@@ -321,7 +325,7 @@ static int64_t count_wrong(const Drawn *t) {
     return wrong;
 }
 
-/* By every choice that packs; returns how many there are. */
+/* Checks every choice that packs the weights and returns their number. */
 static int check_choices(const Drawn *t, uint64_t seed) {
     extern const Backend cpu_backend;
     int packed = 0;
@@ -350,7 +354,8 @@ static void panels_agree_with_sums_in_double(void **state) {
         }
 }
 
-/* A sweep that leaves the last term out; or what follows the sums; or the sums of parts before. */
+/* A sweep without its last term; one without the sum of the parts before; one without the
+   epilogue. */
 static const float *short_sweep(const Sweep *s, int vectors, int64_t rows) {
     Sweep wrong = *s;
     if (s->n > 1) wrong.n--, wrong.runs = 1;
@@ -372,7 +377,7 @@ static void short_windows(const ChannelWindows *s) {
     if (s->taps > 0) wrong.taps--, wrong.tap++, wrong.cell++;
     table[0]->windows(&wrong);
 }
-/* Tiles with a place of the image in place of another; and without what is added. */
+/* Tiles that read another place of the image; and tiles without the epilogue. */
 static void wrong_enter(float *y, int64_t ys, const float *const cell[], int64_t channels) {
     const float *wrong[WINOGRAD_POINTS];
     for (int i = 0; i < WINOGRAD_POINTS; i++) wrong[i] = cell[i == 14 ? 15 : i];
@@ -383,7 +388,7 @@ static void bare_leave(const WinogradTile *s) {
     wrong.add = NULL, wrong.squash = (Squash){.low = -INFINITY, .high = INFINITY};
     table[0]->winograd_leave(&wrong);
 }
-/* Windows without their last cell; and without what follows the sums. */
+/* Windows of channels without their last cell; and without the epilogue. */
 static void short_channels(const TapChannels *s) {
     TapChannels wrong = *s;
     if (s->taps > 1) wrong.taps--;

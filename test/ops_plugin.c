@@ -1,5 +1,5 @@
-/* ops_plugin.c -- back ends in libraries of their own: opened and used, or refused with the
-   reason. */
+/* ops_plugin.c -- tests back ends in shared libraries of their own: they are opened and used, or
+   refused with a reason. */
 #include "ops/backend/backend.h"
 #include "ops/core/type.h"
 #include <setjmp.h>

@@ -1,13 +1,13 @@
-/* ops_pointwise.c -- operators of single elements that the CPU back end runs as programs with
-   further instructions (ops/cpu/pointwise.c), against their reference kernels: every type, also of
-   the narrow classes, whose values wrap, missing axes and axes of one place. Also reductions of
-   the narrow classes and of many columns. */
+/* ops_pointwise.c -- compares element-wise operators that the CPU back end runs as programs with
+   additional instructions (ops/cpu/pointwise.c) with their reference kernels. All types occur, also
+   the narrow classes, whose values wrap, and inputs with missing axes or axes of one place.
+   Reductions of the narrow classes and of many columns are tested, too. */
 #include "test/shared/kernel_check.h"
 
 static const DType whole_types[] = {DT_INT8,  DT_UINT8,  DT_INT16, DT_UINT16,
                                     DT_INT32, DT_UINT32, DT_INT64, DT_UINT64};
 static DType whole_type(Drawn *t) { return whole_types[draw(t, 0, 7)]; }
-/* Small numbers, the ends of the type among them, and for long types numbers beyond 2^53. */
+/* Draws small numbers, the limits of the type and, for wide types, numbers beyond 2^53. */
 static double any_whole(Drawn *t, double low, double high) {
     const int64_t how = draw(t, 0, 9);
     if (how == 0) return low;
@@ -19,7 +19,7 @@ static void ends_of(DType type, double *low, double *high) {
     const int bits = dtype_bits(type);
     const bool sign = dtype_class(type) == 'I';
     *low = sign ? -ldexp(1, bits - 1) : 0;
-    /* The reference divides 64 bits as if they had a sign. */
+    /* The reference kernel divides 64-bit numbers as if they were signed. */
     *high = ldexp(1, sign || bits == 64 ? bits - 1 : bits) - (bits < 60 ? 1 : 1024);
 }
 static void fill_wholes(Drawn *t, int k) {
@@ -33,7 +33,8 @@ static void fill_wholes(Drawn *t, int k) {
         element_set_real((DType)v->dtype, t->data[k], kernel_at(v, i), x);
     }
 }
-/* The second input has the first one's axes, or the last of them, some of a single place. */
+/* Draws the sizes of two inputs: the second one has the axes of the first or only its last axes,
+   some with a single place. */
 static int pair_sizes(Drawn *t, int64_t a[], int64_t b[], int *nb) {
     const int n = sizes(t, 0, 4, a), missing = draw(t, 0, 2) ? 0 : (int)draw(t, 0, n);
     *nb = n - missing;
@@ -61,7 +62,7 @@ static void draw_mod(Drawn *t) {
     }
     const int n = pair_sizes(t, a, b, &nb);
     const DType type = draw(t, 0, 2) ? DT_FLOAT : DT_DOUBLE;
-    const double far = draw(t, 0, 3) ? 30 : 1e12; /* quotients beyond 2^28 too */
+    const double far = draw(t, 0, 3) ? 30 : 1e12; /* quotients may exceed 2^28 */
     reals(t, type, n, a, -far, far);
     reals(t, type, nb, b, -9, 9);
 }
@@ -79,7 +80,8 @@ static DType real_type(Drawn *t) {
     static const DType types[] = {DT_FLOAT, DT_FLOAT, DT_DOUBLE, DT_FLOAT16, DT_BFLOAT16};
     return types[draw(t, 0, 4)];
 }
-/* Small types keep few digits: their neighbours are as far apart as that. */
+/* Draws real numbers of a random type. The tolerance is about the distance of neighbours in that
+   type. */
 static void draw_reals(Drawn *t, double low, double high) {
     int64_t a[STEP_RANK];
     const DType type = real_type(t);
@@ -113,7 +115,8 @@ static const Family families[] = {
     {"shrink", draw_shrink, false},   {0},
 };
 
-/* ---- programs of integers, whose values leave the narrow types on the way, against plain int64 */
+/* ---- programs of integers whose intermediate values exceed the narrow types, against plain
+   int64 */
 enum { INPUTS = 3, ELEMENTS = 70, LENGTH = 12 };
 static int64_t wrapped(DType type, int64_t x) {
     int64_t room = 0;
@@ -198,8 +201,8 @@ static void narrow_programs_equal_wide_ones(void **state) {
     }
 }
 
-/* 255 * (2^32 + 1) * 257 * 65537 = 2^64 - 1: the ends of the products' range wrap to 0 and -1,
-   which 16 bits hold, but what lies between them does not stay there. */
+/* 255 * (2^32 + 1) * 257 * 65537 = 2^64 - 1: both ends of the range of the products wrap, to 0 and
+   -1, which fit 16 bits, but products in between do not. */
 static void products_that_wrap_are_not_narrow(void **state) {
     (void)state;
     static const Scalar code[] = {
@@ -224,8 +227,8 @@ static void products_that_wrap_are_not_narrow(void **state) {
     }
 }
 
-/* ---- reductions of many columns, more than are computed side by side: whole numbers, so that sums
-   are exact; what is written lies as what is read, or the other way */
+/* ---- reductions of more columns than are computed side by side, of integers, so that sums are
+   exact. The result has the order of the input in memory or the other one. */
 static double reduced_plainly(const Step *s, const char *x, int64_t i, int64_t j) {
     const View *v = &s->view[1];
     const bool greatest = s->param[0] == REDUCE_MAX;

@@ -1,9 +1,9 @@
-/* ops_products.c -- products and convolutions by definition: steps of random types, sizes, layouts
-   and attributes run by the CPU back end, with and without special instruction sets and with three
-   threads, against the definition's loop program. */
+/* ops_products.c -- compares products and convolutions with the loop program of their definition:
+   steps of random types, sizes, layouts and attributes run on the CPU back end with and without
+   special instruction sets and with three threads. */
 #include "test/shared/kernel_check.h"
 
-/* ---- sums of products of bytes: more terms than floats add exactly, of the greatest numbers */
+/* ---- sums of products of bytes: extreme numbers, and more terms than floats can add exactly */
 static double extreme(Drawn *t, double low, double high) {
     const int64_t how = draw(t, 0, 3);
     return how == 0 ? low : how == 1 ? high : whole(t, low, high);
@@ -43,7 +43,8 @@ static void draw_integer_conv(Drawn *t) {
     maybe_zero(t, w, out);
 }
 
-/* Products of integers, which wrap as their type does; batches that one factor lacks. */
+/* Draws products of integers, which wrap as their type does, with batches that one factor may
+   lack. */
 static void draw_product(Drawn *t) {
     static const DType types[] = {DT_INT32, DT_INT64, DT_INT16, DT_UINT8, DT_UINT32, DT_DOUBLE};
     const DType type = types[draw(t, 0, 5)];
@@ -57,7 +58,7 @@ static void draw_product(Drawn *t) {
     wholes(t, type, 2 + batch - lacking, b + lacking, low, high);
 }
 
-/* Windows that may be wider than the image, with taps that lie in the padding alone. */
+/* Draws windows that may be wider than the image, some of whose taps lie in the padding only. */
 static void draw_conv(Drawn *t) {
     const int64_t group = draw(t, 1, 3), in = group * draw(t, 1, 5), out = group * draw(t, 1, 9);
     int64_t size[2], kernel[2], begin[2], end[2], dilation[2];
@@ -78,7 +79,7 @@ static void draw_conv(Drawn *t) {
     reals(t, DT_FLOAT, 4, (int64_t[]){out, in / group, kernel[0], kernel[1]}, -1, 1);
 }
 
-/* Few channels a group, and three axes. */
+/* Draws convolutions with three spatial axes and few channels in each group. */
 static void draw_volumes(Drawn *t) {
     const int64_t group = draw(t, 1, 5), in = group * draw(t, 1, 2), out = group * draw(t, 1, 2);
     int64_t size[3], kernel[3], pad[6], stride[3], dilation[3];
@@ -96,8 +97,9 @@ static void draw_volumes(Drawn *t) {
     reals(t, DT_FLOAT, 5, (int64_t[]){out, in / group, kernel[0], kernel[1], kernel[2]}, -1, 1);
 }
 
-/* Transposed: kernels some strides long, with and without a bias, of few channels, whose phases are
-   joined, and of more; cut by pads to any place of a stride. */
+/* Draws transposed convolutions: kernels as long as several strides, with and without a bias,
+   with few channels, whose phases are joined, or more. The pads cut the result anywhere within a
+   stride. */
 static void draw_transposed(Drawn *t) {
     const int64_t in = draw(t, 1, 5), out = draw(t, 1, draw(t, 0, 3) ? 3 : 10);
     int64_t stride[2], kernel[2], size[2], pad[4];
@@ -118,7 +120,8 @@ static void draw_transposed(Drawn *t) {
     if (draw(t, 0, 1)) reals(t, DT_FLOAT, 1, &out, -1, 1);
 }
 
-/* ---- products of letters: each has a size and stands in some of a, b and y, in any order */
+/* ---- products of letters: each letter has a size and occurs in some of a, b and y, in any
+   order */
 static void letters_of(Drawn *t, int n, const int has[], int which, char *text, size_t room,
                        int64_t dim[], const int64_t size[], int *count) {
     int order[4], kept = 0;

@@ -1,5 +1,5 @@
-/* ops_refused.c -- steps that the CPU back end refuses, so that no kernel reads or writes outside
-   its views. */
+/* ops_refused.c -- tests steps that the CPU back end must refuse, so that no kernel reads or writes
+   outside its views. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,8 @@
 static const Backend *cpu;
 static Device *device;
 
-/* Each size of each view of a product and of a convolution, one greater: sizes that do not meet. */
+/* One size of one view of a product or a convolution is increased by one, so that sizes no longer
+   match. */
 static void sizes_that_do_not_fit_are_no_choice(void **state) {
     (void)state;
     static const int64_t param[] = {1, 1, 1, 0, 0, 0, 0, 1, 1};

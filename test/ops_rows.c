@@ -1,6 +1,7 @@
-/* ops_rows.c -- steps over rows on the CPU (ops/cpu/rows.c): drawn steps in every instruction set
-   of the machine against the reference, the same bytes on three threads, loops with a fault in them
-   noticed; NaN and infinity; long rows in blocks. */
+/* ops_rows.c -- tests steps over rows on the CPU (ops/cpu/rows.c): random steps are compared with
+   the reference in every instruction set of the machine, three threads give the same bytes, and
+   faulty loops are noticed. NaN, infinities and long rows, which are computed in blocks, are among
+   them. */
 #include "test/shared/simd_tables.h"
 #include "test/shared/step_cases.h"
 #include <float.h>
@@ -10,7 +11,8 @@
 extern const Backend cpu_backend;
 enum { CASES = 1000, FIRST = 1000 };
 
-/* 1: it is right; -1: it is wrong, `text` says how; 0: the step is none for this kernel. */
+/* Returns 1 if the case is right, -1 if it is wrong (`text` says how), and 0 if this kernel does
+   not run such a step. */
 static int try_case(uint64_t seed, Device *d, char *text, size_t n, char **bytes, size_t *size) {
     Case c;
     int64_t count;
@@ -98,7 +100,7 @@ static void wrong_loops_are_caught(void **state) {
     assert_int_equal(cases_noticed(table[0], CASES, notices), 0);
 }
 
-/* ---- softmaxes and quotients of what is not finite */
+/* ---- softmax and quotients of numbers that are not finite */
 enum { COLUMNS = 40 };
 static void run_rows(const Scalar *code, int ncode, float x[COLUMNS], float y[COLUMNS]) {
     View v[2] = {{.dtype = DT_FLOAT, .rank = 1, .dim = {COLUMNS}, .stride = {1}}};
@@ -125,7 +127,7 @@ static void what_is_not_finite_stays_so(void **state) {
     for (int i = 0; i < tables; i++) {
         one->simd = table[i];
         for (int k = 0; k < COLUMNS; k++) x[k] = k % 2 ? -INFINITY : 1;
-        run_rows(softmax, 6, x, y); /* a mask */
+        run_rows(softmax, 6, x, y); /* the infinities are a mask */
         for (int k = 0; k < COLUMNS; k++)
             assert_true(k % 2 ? y[k] == 0 : fabsf(y[k] - 2.0f / (float)COLUMNS) < 1e-7f);
         for (int k = 0; k < COLUMNS; k++) x[k] = -INFINITY;
@@ -134,7 +136,7 @@ static void what_is_not_finite_stays_so(void **state) {
         x[0] = 1, x[5] = NAN;
         run_rows(softmax, 6, x, y);
         for (int k = 0; k < COLUMNS; k++) assert_true(isnan(y[k]));
-        for (int k = 0; k < COLUMNS; k++) x[k] = FLT_MAX; /* whose reciprocal is denormal */
+        for (int k = 0; k < COLUMNS; k++) x[k] = FLT_MAX; /* its reciprocal is denormal */
         run_rows(quotient, 3, x, y);
         for (int k = 0; k < COLUMNS; k++) assert_true(y[k] == 1);
         for (int k = 0; k < COLUMNS; k++) x[k] = k ? -1 : 0;

@@ -1,6 +1,6 @@
-/* ops_selected.c -- operators whose results are chosen elements or their places: steps of random
-   types, sizes and layouts run by the CPU back end, with and without special instruction sets and
-   with three threads, against the reference kernels. */
+/* ops_selected.c -- tests operators that select elements or give their places: steps of random
+   types, sizes and layouts run on the CPU back end, with and without special instruction sets and
+   with three threads, and are compared with the reference kernels. */
 #include "ops/operator/op_kernel.h"
 #include "test/shared/kernel_check.h"
 
@@ -16,7 +16,8 @@ static int some_sizes(Drawn *t, int least, int most, int64_t dim[]) {
     for (int a = 0; a < rank; a++) dim[a] += dim[a] == 0;
     return rank;
 }
-/* Few numbers, so that many are equal, both zeros and NaN among those of floats. */
+/* Draws from few numbers, so that many are equal; for floats, both zeros, NaN and infinities
+   occur. */
 static double few(Drawn *t, double low, double high) {
     static const double odd[] = {NAN, -0.0, 0, INFINITY, -INFINITY};
     return draw(t, 0, 3) ? whole(t, low, high) : odd[draw(t, 0, 4)];
@@ -41,7 +42,7 @@ static void draw_compress(Drawn *t) {
     wholes(t, DT_BOOL, 1, (int64_t[]){draw(t, 1, x[axis])}, 0, 1);
     attribute(t, "n", "%d", (int)count_set(t, 1));
 }
-/* Room for more than there are. */
+/* The result has room for more places than there are. */
 static void draw_nonzero(Drawn *t) {
     int64_t x[STEP_RANK];
     const int rank = sizes(t, 1, 4, x);
@@ -51,12 +52,12 @@ static void draw_nonzero(Drawn *t) {
 static void draw_hardmax(Drawn *t) {
     int64_t x[STEP_RANK];
     const int rank = some_sizes(t, 1, 4, x), axis = (int)draw(t, 0, rank - 1);
-    if (draw(t, 0, 4) == 0 && rank == 2) x[1 - axis] = 600; /* more than a group */
+    if (draw(t, 0, 4) == 0 && rank == 2) x[1 - axis] = 600; /* more results than a group */
     if (draw(t, 0, 2) == 0 && rank <= 2) x[axis] = draw(t, 16, 200);
     attribute(t, "axis", "%d", axis);
     fill_few(t, some_float(t), rank, x);
 }
-/* Windows that begin and end in the padding, but never lie in it alone. */
+/* Draws windows that may begin or end in the padding, but never lie in it completely. */
 static void draw_maxplace(Drawn *t) {
     const int ns = (int)draw(t, 1, 3);
     int64_t x[5] = {draw(t, 1, 2), draw(t, 1, 3)}, list[4][6];
@@ -75,7 +76,7 @@ static void draw_maxplace(Drawn *t) {
     attribute(t, "columns", draw(t, 0, 1) ? "yes" : "no");
     fill_few(t, some_type(t), 2 + ns, x);
 }
-/* Several elements at one place: the last one stays. */
+/* Several elements may go to one place: the last one stays. */
 static void draw_unpool(Drawn *t) {
     int64_t x[STEP_RANK], y[STEP_RANK], n = 1;
     const int rank = sizes(t, 3, 4, x);
@@ -96,7 +97,7 @@ static void draw_unique(Drawn *t) {
     fill_few(t, draw(t, 0, 5) ? some_type(t) : DT_BOOL, rank, x);
 }
 
-/* Trees as ops/trees.c has them, which end at the latest when the room is full. */
+/* Draws trees as ops/trees.c stores them; growth ends when the room is full. */
 enum { ROOM = 120 };
 typedef struct Wood {
     int64_t node[ROOM][TREE_FIELDS], roots, nodes, weights;
@@ -114,7 +115,7 @@ static Wood grown(Drawn *t, int64_t features) {
     }
     return w;
 }
-/* An input of integers, most often without gaps. */
+/* Adds an input of integers, usually without gaps. */
 static int integers(Drawn *t, int rank, const int64_t dim[], const int64_t *x) {
     const int k = input(t, DT_INT64, rank, dim);
     int64_t i[STEP_RANK];
@@ -155,7 +156,7 @@ static const Family families[] = {
     {"trees", draw_trees, false},       {0},
 };
 
-/* A tree of three nodes with one wrong field: a run says so and reads nothing beyond it. */
+/* A tree of three nodes has one wrong field: a run fails and reads nothing outside the tree. */
 static double positive(Drawn *t, double low, double high) { return real(t, 0, high - low); }
 static void trees_that_are_none_are_refused(void **state) {
     (void)state;

@@ -1,5 +1,5 @@
-/* Signatures: what shape() says, what it needs, how definitions read, digests, values of shape
-   computations; and the language operators are written in. */
+/* ops_signature.c -- tests signatures: the results and needs of shape(), the text of definitions,
+   digests, the values of shape computations, and the language in which operators are written. */
 #include "ops/operator/digest.h"
 #include "ops/operator/op.h"
 #include "ops/operator/signature.h"
@@ -46,7 +46,8 @@ static void attribute(World *w, const Op *op, char *assignment, Attr *attr, bool
     if (!attr_parse(w, &s, &op->attrs[k], &attr[k])) fail_msg("%s", e.reason);
     given[k] = true;
 }
-/* "conv; F [n, c, h]; F [o, c, k]; strides=[2]": an operator, types (_ for none) and attributes. */
+/* Interns a signature from text: "conv; F [n, c, h]; F [o, c, k]; strides=[2]" has an operator, the
+   types of its inputs (_ for none) and attributes. */
 static Sig signature(World *w, const char *text, int nout) {
     char *copy = arena_string(w->arena, text, strlen(text)), *rest = copy;
     Attr attr[ATTRS_MAX];
@@ -67,7 +68,8 @@ static Sig signature(World *w, const char *text, int nout) {
     return sig_intern(w, op, attr, nin, in, nout);
 }
 
-/* "F [n, c], F [n, d] where p = 0, q >= 0": output types and needs. */
+/* The output types and needs, as in "F [n, c], F [n, d] where p = 0, q >= 0", or the reason why
+   shape() refuses. */
 static const char *said(World *w, Sig sig) {
     const SigInfo *info = sig_info(w, sig);
     Text t = text_new(w->arena);
@@ -237,8 +239,8 @@ static void test_flops(void **state) {
         9. * 36 * (2 * 18 + 1), 0);
     assert_float_equal(sig_flops(w, signature(w, "transpose; F [2, 3]; perm=[1, 0]", 1), none), 0,
                        0);
-    /* a row's maximum and sum once a row: 4 + (add, exp, add) * 12 + recip, then add, exp, mul for
-       each element less what the sum shares */
+    /* The maximum, the sum and its reciprocal are counted once for a row, so that 4 to 8 operations
+       remain for each of the 12 elements. */
     double softmax = sig_flops(w, signature(w, "softmax; F [3, 4]", 1), none);
     assert_true(softmax >= 12 * 4 && softmax <= 12 * 8);
     assert_true(sig_flops(w, signature(w, "relu; F [n]", 1), none) < 0);
@@ -248,7 +250,7 @@ static void test_flops(void **state) {
     assert_float_equal(sig_flops(w, signature(w, "relu; F [n]", 1), (Sizes){64, value}), 10, 0);
 }
 
-/* Definitions asked for above a mark are forgotten with it. */
+/* Definitions made after a mark are forgotten by the reset to it. */
 static void test_backtracking(void **state) {
     World *w = *state;
     Sig matmul = signature(w, "matmul; F [m, k]; F [k, n]", 1);
@@ -285,7 +287,7 @@ static void test_digests(void **state) {
     static const AttrDef axis[] = {{"axis", A_INT, "-1", .axes = true}, {0}};
     char all[256][33];
     assert_true(op_count() < 256);
-    defined(w, signature(w, "conv; F [q, r, s]; F [t, r, u]", 1), 0); /* must not matter */
+    defined(w, signature(w, "conv; F [q, r, s]; F [t, r, u]", 1), 0); /* must have no effect */
     for (int k = 0; k < op_count(); k++) {
         digest_compute(w, op_number(k), all[k]);
         assert_int_equal(strlen(all[k]), 32);
@@ -309,7 +311,8 @@ static void test_digests(void **state) {
     assert_string_not_equal(a, c);
 }
 
-/* in: "n 4 -1" or "?" for each input. */
+/* The values of a result. a and b are the values of the inputs: "n 4 -1", or "?" if they are
+   unknown. */
 static const char *valued(World *w, const char *sig_text, const char *a, const char *b) {
     const char *texts[] = {a, b};
     PolyList in[3] = {0};

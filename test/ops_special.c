@@ -1,9 +1,10 @@
-/* ops_special.c -- steps whose shapes have kernels of their own, in every instruction set that the
-   machine has: depthwise and grouped convolutions of plain images, with strides; images that grow
-   by whole factors; pools, with dilations; softmax of columns; reductions of a few elements each;
-   images with adjacent channels that are resized; casts to small integers.
-   Drawn sizes against the reference of steps_reference.h; with three threads the same bytes;
-   nothing is written beside the result; wrong kernels are caught. */
+/* ops_special.c -- tests steps whose shapes have kernels of their own, in every instruction set
+   that the machine has: depthwise and grouped convolutions of plain images, with strides; images
+   enlarged by integer factors; pools, with dilations; softmax of columns; reductions of a few
+   elements each; resized images with adjacent channels; casts to small integers.
+
+   Random sizes are compared with the reference of steps_reference.h. Three threads give the same
+   bytes, nothing is written outside the result, and wrong kernels are noticed. */
 #include "ops/core/element.h"
 #include "test/shared/sample.h"
 #include "test/shared/simd_tables.h"
@@ -14,13 +15,13 @@ enum { CASES = 240, PAIRS = 4096 };
 extern const Backend cpu_backend;
 typedef struct Special {
     Case c;
-    Step by; /* what the reference runs: the step, or one of the same meaning */
+    Step by; /* what the reference runs: the step, or one with the same meaning */
     View view[2];
     int64_t pair[PAIRS];
 } Special;
 
 static int64_t draw(Special *s, int64_t low, int64_t high) { return case_draw(&s->c, low, high); }
-/* View k: dense, sometimes with room after the last axis but one, or between elements. */
+/* Lays out view k densely, sometimes with gaps after the last axis or between elements. */
 static void lay(Special *s, int k, DType dtype, int rank, const int64_t dim[]) {
     View *v = &s->c.view[k];
     *v = view_dense(k, (int)dtype, rank, dim);
@@ -48,7 +49,8 @@ static void draw_conv(Special *s) {
     s->c.step.nparam = 9;
     lay(s, 0, DT_FLOAT, 4, y), lay(s, 1, DT_FLOAT, 4, x), lay(s, 2, DT_FLOAT, 4, w);
 }
-/* Each place of x repeated, rows and columns; by a copy of a view that repeats them. */
+/* Draws an image whose rows and columns are repeated, as a sample step or as a copy of a view that
+   repeats them. */
 static void draw_grown(Special *s) {
     static const DType types[] = {DT_FLOAT, DT_FLOAT, DT_UINT8, DT_FLOAT16, DT_INT64, DT_INT8};
     static const int64_t factors[] = {1, 2, 2, 3, 4, 5, 8};
@@ -95,7 +97,7 @@ static void draw_pool(Special *s) {
     p[1 + 5 * n] = 0, s->c.step.nparam = 2 + 5 * n;
     lay(s, 0, dtype, 2 + n, y), lay(s, 1, dtype, 2 + n, x);
 }
-/* The axis that softmax is along is not the one that runs along memory. */
+/* The axis of the softmax is not the one that is contiguous in memory. */
 static void draw_softmax(Special *s) {
     static const int order[] = {0, 2, 1};
     const DType dtype = draw(s, 0, 3) ? DT_FLOAT : DT_DOUBLE;
@@ -105,7 +107,7 @@ static void draw_softmax(Special *s) {
         s->c.view[k] = view_axes(&s->c.view[k], 3, order);
     }
 }
-/* Of rows, or of each row's elements. */
+/* Draws a reduction over rows, or over the elements of each row. */
 static void draw_sum(Special *s) {
     static const DType types[] = {DT_FLOAT, DT_FLOAT, DT_DOUBLE, DT_INT32, DT_INT64, DT_UINT8};
     const DType dtype = types[draw(s, 0, 5)];
@@ -133,7 +135,7 @@ static void special_start(Special *s, const Kind *kind, uint64_t seed) {
     kind->draw(s);
     if (!s->by.view) s->by = s->c.step;
 }
-/* What is wrong with this case, on one thread and on three; false: nothing. */
+/* Returns whether this case is wrong on one thread or on three; `text` says how. */
 static bool special_wrong(const Kind *kind, uint64_t seed, char *text, size_t n) {
     Special *s = test_malloc(sizeof *s);
     char why[200];
@@ -167,7 +169,7 @@ static void agree(void **state) {
     one->simd = three->simd = table[0];
 }
 
-/* ---- kernels that leave the last of something out */
+/* ---- kernels that leave out the last of something */
 static const Kind *noticed;
 static bool notices(uint64_t seed) {
     char text[300];
@@ -225,8 +227,8 @@ static void wrong_kernels_are_caught(void **state) {
 
 #define TEST(kinds) \
     { .name = #kinds, .test_func = agree, .initial_state = (void *)&(kinds) }
-/* ---- images whose channels are adjacent, maybe among those of others, resized: each place of some
-   rows and columns, weighted */
+/* ---- resized images whose channels are adjacent, sometimes as a part of more channels: each place
+   is a weighted sum of some rows and columns */
 enum { RESIZED = 80, RESIZE_SIZE = 9, RESIZE_TAPS = 4 };
 static void draw_resized(Special *s, uint64_t seed) {
     *s = (Special){.c = {.random = {.seed = seed}}};
@@ -269,7 +271,7 @@ static double resized(const Special *s, int64_t i, int64_t j, int64_t c) {
         }
     return sum;
 }
-/* Elements that are wrong on one thread; -1: other bytes on three. */
+/* The number of elements that are wrong on one thread; -1 if three threads give other bytes. */
 static int64_t resized_wrongly(uint64_t seed) {
     Special *s = test_malloc(sizeof *s);
     draw_resized(s, seed);
@@ -317,7 +319,7 @@ static void resized_channels_agree(void **state) {
     one->simd = three->simd = table[0];
 }
 
-/* ---- numbers beyond the ends of small integers, and what is no number */
+/* ---- numbers beyond the range of small integers, and NaN */
 enum { NUMBERS = 150 };
 typedef void Store(void *y, int64_t stride, const void *x, int64_t n);
 static double saturated(double x, double low, double high) {

@@ -1,6 +1,6 @@
-/* ops_threads.c -- steps cut for several threads give the bytes of one, again and again; how the
-   threads share parts is what ThreadSanitizer looks at here. test/ops_cpu.c compares every kind of
-   step at drawn sizes. */
+/* ops_threads.c -- tests that steps cut for several threads give the bytes of one thread, again and
+   again. ThreadSanitizer observes here how the threads share parts. test/ops_cpu.c compares every
+   kind of step at random sizes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 static const Backend *cpu;
 static Device *one;
 
-/* known: by view, contents that do not change; NULL: none. */
+/* known: by view, its constant contents or NULL; known may be NULL if no view has any. */
 static void run_known(Device *d, const Step *step, const void *const known[], void *const slot[]) {
     size_t bytes;
     char why[200];
@@ -37,8 +37,8 @@ static View matrix(int slot, int64_t rows, int64_t columns) {
     return view_dense(slot, DT_FLOAT, 2, (const int64_t[]){rows, columns});
 }
 
-/* A program of functions that the C library computes, over rows of which no tile is full, and a
-   known product: the same bytes for any number of threads, and again and again. */
+/* A program of functions of the C library, over rows that fill no tile, and a product: any number
+   of threads gives the same bytes, again and again. */
 static void any_number_of_threads_gives_the_same_bytes(void **state) {
     (void)state;
     enum { ROWS = 37, N = 211, K = 129 };
@@ -74,8 +74,8 @@ static void any_number_of_threads_gives_the_same_bytes(void **state) {
     test_free(x), test_free(a), test_free(w), test_free(y[0]), test_free(y[1]);
 }
 
-/* Batches of products, of which b may lie transposed or be known and the same for all: y has the
-   bytes of one thread. */
+/* Checks batches of products, in which b may lie transposed, or be known and the same for all
+   batches: y has the bytes of one thread. */
 static void products(int dtype, int64_t batch, int64_t m, int64_t k, int64_t n, bool transposed,
                      bool same) {
     View v[] = {view_dense(0, dtype, 3, (const int64_t[]){batch, m, n}),
@@ -104,15 +104,16 @@ static void products(int dtype, int64_t batch, int64_t m, int64_t k, int64_t n, 
     }
     test_free(a), test_free(b), test_free(y[0]), test_free(y[1]);
 }
-/* Two batch axes that are not one in memory, as the heads of windows are, and what is added to the
-   product the same along one of them: the bytes of one thread, and what a loop adds up. */
+/* Two batch axes that cannot be joined in memory, as with the heads of windows, while the added
+   tensor repeats along one of them: the result is that of plain loops, with the bytes of one
+   thread. */
 static void batches_that_cannot_be_joined_are_cut(void **state) {
     (void)state;
     enum { W = 6, H = 3, M = 17, K = 8, ALL = W * H * M };
     const int64_t line = 3 * H * K, square[] = {W, H, M, M}, sides[] = {W, H, M, K};
     View v[] = {view_dense(0, DT_FLOAT, 4, square), view_dense(1, DT_FLOAT, 4, sides),
                 view_dense(1, DT_FLOAT, 4, sides), view_dense(2, DT_FLOAT, 4, square)};
-    for (int i = 1; i < 3; i++) /* queries and keys side by side, as one product makes them */
+    for (int i = 1; i < 3; i++) /* queries and keys lie side by side, as one product writes them */
         v[i].offset = (i - 1) * H * K, v[i].stride[0] = M * line, v[i].stride[1] = K,
         v[i].stride[2] = line;
     v[2].dim[2] = K, v[2].dim[3] = M, v[2].stride[2] = 1, v[2].stride[3] = line;
@@ -144,7 +145,7 @@ static void batches_that_cannot_be_joined_are_cut(void **state) {
     test_free(x), test_free(y[0]), test_free(y[1]);
 }
 
-/* Rows from the last to the first: the elements of a view may lie before its offset. */
+/* Rows from the last to the first: elements of a view may lie before its offset. */
 static void a_view_may_run_backwards(void **state) {
     (void)state;
     enum { M = 64, K = 4096, N = 65 };
@@ -175,7 +176,7 @@ static void products_are_cut(void **state) {
         }
 }
 
-/* y = f(x) over n elements from `first` on. */
+/* Computes y = f(x) for n elements from `first` on. */
 static void apply(Device *d, int op, int dtype, int64_t first, int64_t n, void *y, void *x) {
     View v[] = {view_dense(0, dtype, 1, &n), view_dense(1, dtype, 1, &n)};
     v[0].offset = v[1].offset = first;
@@ -183,8 +184,8 @@ static void apply(Device *d, int op, int dtype, int64_t first, int64_t n, void *
     const Step s = {.kind = S_EWISE, .nview = 2, .view = v, .code = code, .ncode = 2};
     run_step(d, &s, (void *const[]){y, x});
 }
-/* A function's value does not depend on where its operand lies in a run of elements, so that a run
-   may be cut anywhere. */
+/* The value of a function does not depend on where its operand lies in a run of elements, so that a
+   run may be cut anywhere. */
 static void functions_do_not_depend_on_places(void **state) {
     (void)state;
     enum { N = 70 };
@@ -209,7 +210,7 @@ static void functions_do_not_depend_on_places(void **state) {
     }
 }
 
-/* Rows of a loop program, cut along the rows and, for one row, along the lanes. */
+/* Rows of a loop program are cut along the rows or, if there is one row, along the lanes. */
 static void loop_programs_are_cut(void **state) {
     (void)state;
     enum { N = 500 };
@@ -233,14 +234,15 @@ static void loop_programs_are_cut(void **state) {
     cpu->close(three);
 }
 
-/* ---- steps that models have are cut: of two threads' time, without what they wait */
+/* ---- layers of models are cut: two threads would need less time, measured as the option turns
+   does */
 typedef struct Layer {
     const char *name;
     StepKind kind;
     View view[3];
     int64_t param[9];
     int nparam;
-    bool known; /* view 2 */
+    bool known; /* view 2 is known */
 } Layer;
 static View image(int slot, int64_t channels, int64_t size) {
     View v = view_dense(slot, DT_FLOAT, 4, (const int64_t[]){1, channels, size, size});
@@ -317,7 +319,7 @@ static void layers_are_cut(void **state) {
     Device *two = cpu->open("threads=2,turns", NULL, 0);
     assert_non_null(two);
     for (size_t k = 0; k < sizeof layers / sizeof *layers; k++) {
-        double whole = 1e18, cut = 1e18; /* of a busy machine, which is asked again */
+        double whole = 1e18, cut = 1e18; /* the machine may be busy, so it is measured repeatedly */
         for (int again = 0; again < 20 && cut > 0.8 * whole; again++) {
             whole = fmin(whole, nanoseconds_of(one, &layers[k], slot));
             cut = fmin(cut, nanoseconds_of(two, &layers[k], slot));

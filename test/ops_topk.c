@@ -1,6 +1,7 @@
-/* ops_topk.c -- topk on the CPU (ops/cpu/topk.c): drawn lines, short and long, with few and many
-   different numbers, in every instruction set of the machine against a sort by comparisons; the
-   same bytes on three threads; loops with a fault in them noticed; NaN and both zeros. */
+/* ops_topk.c -- tests topk on the CPU (ops/cpu/topk.c): random lines, short and long, with few and
+   many different numbers, are compared with a sort by comparisons in every instruction set of the
+   machine. Three threads give the same bytes, faulty loops are noticed, and NaN and both zeros
+   occur. */
 #include "ops/base/random.h"
 #include "ops/core/element.h"
 #include "test/shared/simd_tables.h"
@@ -28,8 +29,8 @@ static size_t bytes_of(const View *v, int64_t count) {
     return element_bytes((DType)v->dtype, count) + GAP;
 }
 
-/* Few different numbers, many, or ascending ones, which is where all of a line is beyond any bound
-   that its beginning gives. */
+/* Draws few different numbers, many, or ascending ones. With ascending ones, all later elements
+   exceed any bound that the beginning of a line gives. */
 static void draw_numbers(Drawn *t) {
     static const int64_t far[] = {1, 9, 100, 1000000};
     const int64_t most = far[draw(t, 0, 3)], ascending = draw(t, 0, 4) == 0;
@@ -86,7 +87,7 @@ static void run_case(Drawn *t, Device *d) {
     cpu_backend.forget(k);
 }
 
-/* ---- by comparisons: which of a line's places come first */
+/* ---- a sort by comparisons: which places of a line come first */
 static int64_t place(const View *v, const Drawn *t, int64_t line, int64_t along) {
     return line * v->stride[1 - t->axis] + along * v->stride[t->axis];
 }
@@ -101,7 +102,7 @@ static bool line_right(const Drawn *t, int64_t line) {
     bool right = true;
     for (int64_t j = 0; j < t->n; j++)
         x[j] = element_real(type, t->x, place(&t->view[2], t, line, j));
-    for (int64_t j = 0; j < t->n; j++) { /* by insertion, the first k of which are kept */
+    for (int64_t j = 0; j < t->n; j++) { /* insertion sort that keeps the first k */
         int64_t at = j < t->k ? j : t->k;
         for (; at > 0 && precedes(t, x[j], x[order[at - 1]]); at--)
             if (at < t->k) order[at] = order[at - 1];
@@ -177,12 +178,12 @@ static void wrong_loops_are_caught(void **state) {
     assert_true(cases_noticed(&simd, CASES, notices) > 60);
     simd = *table[0], simd.count_from[0] = one_more;
     assert_true(cases_noticed(&simd, CASES, notices) > 10);
-    simd = *table[0], simd.places_from[0] = from_any; /* slower, and no less right */
+    simd = *table[0], simd.places_from[0] = from_any; /* slower, but right */
     assert_int_equal(cases_noticed(&simd, CASES, notices), 0);
     assert_int_equal(cases_noticed(table[0], CASES, notices), 0);
 }
 
-/* ---- what is no number comes last, in the order in which it lies, and zeros are equal */
+/* ---- NaN comes last, in the order of the input, and both zeros are equal */
 static void odd_numbers(void **state) {
     (void)state;
     for (uint64_t seed = 0; seed < 60; seed++) {

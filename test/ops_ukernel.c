@@ -1,6 +1,7 @@
-/* ops_ukernel.c -- products by oneDNN's micro-kernel (dnn_ukernel.c), where this is built with it:
-   drawn sizes with tails on every axis, batches, layouts, known and unknown factors and epilogues
-   against sums in double; with three threads the same bytes; and which products are asked. */
+/* ops_ukernel.c -- tests products by oneDNN's micro-kernel (dnn_ukernel.c), where the program is
+   built with it. Random sizes with tails on every axis, batches, layouts, known and unknown factors
+   and epilogues are compared with sums in double precision; three threads give the same bytes. It
+   also tests which products the micro-kernel is used for. */
 #include "ops/base/random.h"
 #include "ops/cpu/cpu.h"
 #include <math.h>
@@ -53,7 +54,8 @@ static int64_t draw(Drawn *t, int64_t low, int64_t high) {
 }
 static int64_t pick(Drawn *t, int n, const int64_t of[]) { return of[draw(t, 0, n - 1)]; }
 
-/* Matrices whose lines, rows or if across columns, may lie apart, also by a page of memory. */
+/* Lays out matrices whose lines (rows or, if `across`, columns) may have gaps between them,
+   sometimes as large as a page of memory. */
 static void place(Drawn *t, int k, const int64_t dim[3], bool across) {
     const int line = across ? 2 : 1, along = 3 - line;
     const int64_t gap = draw(t, 0, 1)                       ? 0
@@ -130,7 +132,7 @@ static double want(const Drawn *t, int64_t a, int64_t b, int64_t c) {
     for (int64_t i = 0; i < t->view[X].dim[2]; i++) sum += at(t, X, a, b, i) * at(t, W, a, i, c);
     return apply(t->epilogue, sum, at(t, BIAS, a, b, c));
 }
-/* How many elements are wrong, and how many bytes beside them are written. */
+/* The number of wrong elements plus the number of bytes written outside them. */
 static int count_wrong(const Drawn *t) {
     const View *y = &t->view[Y];
     char *seen = test_calloc(t->bytes, 1);
@@ -146,7 +148,7 @@ static int count_wrong(const Drawn *t) {
     test_free(seen);
     return wrong;
 }
-/* The micro-kernel, which is the last choice. */
+/* Compiles the micro-kernel, which is the last choice. */
 static Kernel *make(const Drawn *t, Device *d, size_t *room) {
     const void *known[VIEWS] = {NULL, NULL, t->known ? t->slot[W] : NULL, NULL};
     const int choice = cpu_backend.choices(d, &t->step) - 1;
@@ -156,7 +158,7 @@ static Kernel *make(const Drawn *t, Device *d, size_t *room) {
     assert_int_equal(cpu_backend.packed(k, W), t->known);
     return k;
 }
-/* Without the weights where they are packed. */
+/* Runs the step; packed weights are not passed again. */
 static void run(const Drawn *t, Device *d) {
     size_t room;
     Kernel *k = make(t, d, &room);
@@ -204,7 +206,7 @@ static void products_agree_with_sums_in_double(void **state) {
         free_case(&t);
     }
 }
-/* While panels of others with the same sizes are there. */
+/* Other weights of the same sizes are packed separately, while the first panels still exist. */
 static void other_weights_are_packed_anew(void **state) {
     (void)state;
     if (!is_built()) skip();
@@ -219,7 +221,8 @@ static void other_weights_are_packed_anew(void **state) {
     cpu_backend.forget(before);
     free_case(&t);
 }
-/* Few rows, columns or terms, other types, a factor that lies in neither order, no oneDNN. */
+/* Not used: few rows, columns or terms, other types, a factor that is contiguous in neither
+   direction, a device without oneDNN. */
 static void others_are_not_asked(void **state) {
     (void)state;
     if (!is_built()) skip();

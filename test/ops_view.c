@@ -1,4 +1,4 @@
-/* Elements of views, gathered. */
+/* ops_view.c -- tests gathering the elements of views. */
 #include "ops/backend/view.h"
 #include "ops/base/random.h"
 #include <setjmp.h>
@@ -9,7 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* Any axes of a dense tensor in any order, some backwards, some repeated, some in steps. */
+/* A view of a dense tensor with its axes in any order, some reversed, some repeated, some with
+   every second element only. */
 static View drawn(Random *r) {
     int64_t dim[4];
     int axis[4];
@@ -22,15 +23,15 @@ static View drawn(Random *r) {
     }
     View v = view_axes(&whole, rank, axis);
     for (int a = 0; a < rank; a++) switch (random_below(r, 4)) {
-        case 0: /* backwards */
+        case 0: /* reversed */
             v.offset += (v.dim[a] - 1) * v.stride[a];
             v.stride[a] = -v.stride[a];
             break;
-        case 1: /* every second one */
+        case 1: /* every second element */
             v.dim[a] = (v.dim[a] + 1) / 2;
             v.stride[a] *= 2;
             break;
-        case 2: /* one, many times */
+        case 2: /* one element, repeated */
             if (random_below(r, 2)) v.stride[a] = 0;
             break;
         default: break;
@@ -59,7 +60,7 @@ static void views_are_gathered(void **state) {
             assert_memory_equal(y + (size_t)k * size, x + (size_t)at * size, size);
             for (int a = v.rank - 1; a >= 0 && ++index[a] == v.dim[a]; a--) index[a] = 0;
         }
-        assert_int_equal(y[(size_t)n * size], 77); /* nothing is written beyond */
+        assert_int_equal(y[(size_t)n * size], 77); /* nothing is written beyond the result */
         free(x);
         free(y);
     }

@@ -1,6 +1,6 @@
-/* The corpora that the verifier is tested with (test/cases/verifier): every rule types at all its
-   lengths, and what is expected of it is what the oracle finds: the true ones agree at sizes drawn
-   at random, the false ones differ at some. */
+/* rules_corpora.c -- checks the corpora with which the verifier is tested (test/cases/verifier) by
+   the oracle. Every rule has types at all its lengths. The rules expected to be true agree at
+   random sizes, and each of the others differs at some. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@ typedef struct Corpus {
 
 static bool expected_true(const Rule *rule) {
     bool proved = strstr(rule->comment, "expect: proved") != NULL,
-         refuted = strstr(rule->comment, "expect: refuted") || /* NaN against a number */
+         refuted = strstr(rule->comment, "expect: refuted") || /* a NaN against a number */
                    strstr(rule->comment, "expect: unknown");
     if (proved == refuted)
         fail_msg("%s: one line `# expect: proved` or `# expect: refuted` stands above it",
@@ -66,7 +66,8 @@ static void test_axioms_of_one_group(void **state) {
     (void)state;
     try_corpus(&(Corpus){"test/cases/verifier/axioms.rules", 104, 10});
 }
-/* Only those with a convolution: of all 114 then 98 are true. */
+/* These are the axioms with a convolution, for any number of groups. Of all 114 axioms, 98 are true
+   then. */
 static void test_axioms_of_any_groups(void **state) {
     (void)state;
     try_corpus(&(Corpus){"test/cases/verifier/axioms_groups.rules", 18, 16});

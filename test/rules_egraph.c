@@ -1,6 +1,6 @@
-/* The e-graph: union and congruence, deferred rebuilding against closure by brute force, patterns
-   over classes, several results, attribute variables, conditions, explanations; and what follows
-   from what. */
+/* rules_egraph.c -- tests the e-graph: union and congruence, deferred rebuilding against a closure
+   by brute force, patterns over classes, several results, attribute variables, conditions and
+   explanations. It also tests which rules follow from others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,11 +64,11 @@ static void test_congruence(void **state) {
     assert_true(equal(&f, fx, fy));
     assert_true(equal(&f, ffx, ffy));
     assert_false(equal(&f, x, fx));
-    assert_int_equal(egraph_nodes(f.g), 4); /* x, y, and one node of each operator */
+    assert_int_equal(egraph_nodes(f.g), 4); /* x, y, and one node for each operator */
     close_fixture(&f);
 }
 
-/* relu^3 x = x and relu^5 x = x give relu x = x (the example of congruence closure). */
+/* relu^3 x = x and relu^5 x = x imply relu x = x (the classic example of congruence closure). */
 static void test_powers(void **state) {
     (void)state;
     Fixture f = open_fixture();
@@ -114,7 +114,8 @@ static void test_types_are_kept_apart(void **state) {
     close_fixture(&f);
 }
 
-/* Random terms and unions, against closure by going over all pairs until nothing changes. */
+/* Compares random terms and unions with a closure that goes over all pairs until nothing
+   changes. */
 enum { TERMS = 60, UNIONS = 12, ROUNDS = 40 };
 typedef struct Slow {
     Value v[TERMS];
@@ -162,7 +163,7 @@ static void test_against_brute_force(void **state) {
             int a = (int)random_below(&r, TERMS), b = (int)random_below(&r, TERMS);
             egraph_unite(f.g, s.v[a], s.v[b], NULL);
             slow_unite(&s, a, b);
-            if (k % 3 == 0) egraph_rebuild(f.g); /* deferred, sometimes */
+            if (k % 3 == 0) egraph_rebuild(f.g); /* rebuilding is sometimes deferred */
         }
         egraph_rebuild(f.g);
         slow_close(&s);
@@ -173,7 +174,7 @@ static void test_against_brute_force(void **state) {
     }
 }
 
-/* ---- following */
+/* ---- rules that follow from others */
 
 static const char known_rules[] =
     "rule relu-twice\n  axes b = 0..4\n  %x : F [b..]\nfrom\n  %1 = relu %x\n  %2 = relu %1\n  out "
@@ -199,7 +200,7 @@ static const char known_rules[] =
 typedef struct Asked {
     const char *text;
     bool follows;
-    const char *by; /* names, with - where used backward */
+    const char *by; /* names of the rules used, with - if used backward */
 } Asked;
 static const Asked asked[] = {
     {"rule a\n  %x : F [a, b]\nfrom\n  %1 = relu %x\n  %2 = relu %1\n  %3 = relu %2\n  out "
@@ -271,7 +272,7 @@ static void test_following(void **state) {
         assert_true(derivable_ask(follow, f.arena, &set.v[0], limits, &x, &e));
         if (x.follows != asked[k].follows) fail_msg("%s", asked[k].text);
         check_steps(f.arena, &x, &known, asked[k].by);
-        /* It left nothing behind. */
+        /* A question leaves no trace: asked again, it gets the same answer. */
         assert_true(derivable_ask(follow, f.arena, &set.v[0], limits, &again, &e));
         assert_int_equal(again.follows, x.follows);
         check_steps(f.arena, &again, &known, asked[k].by);
@@ -279,7 +280,7 @@ static void test_following(void **state) {
     close_fixture(&f);
 }
 
-/* Each known rule follows from itself, and not once it is switched off. */
+/* Each known rule follows from itself, but no longer after it is switched off. */
 static void test_switching_off(void **state) {
     (void)state;
     Fixture f = open_fixture();
@@ -301,7 +302,7 @@ static void test_switching_off(void **state) {
     close_fixture(&f);
 }
 
-/* A rule that always makes something new ends at the limit. */
+/* A rule that always creates something new is stopped by the limit. */
 static void test_limits(void **state) {
     (void)state;
     Fixture f = open_fixture();

@@ -1,5 +1,5 @@
-/* Instances of rules for other element types of floats: where the proof carries over, where it does
-   not, and which numbers match. */
+/* rules_element_type.c -- tests instances of rules for other element types of floats: where the
+   proof carries over, where it does not, and which numbers match. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,8 @@
 #include "test/shared/search_fixture.h"
 #include <stdio.h>
 
-/* Whether the only rule of the text has an instance for this type; its classes then. */
+/* Whether the only rule of the text has an instance for this type; if so, *classes are its
+   classes. */
 static bool carries(const char *rule, DType t, unsigned *classes) {
     Fixture f;
     Instance i;
@@ -57,7 +58,8 @@ static void test_where_proofs_carry_over(void **state) {
     }
 }
 
-/* A number that fills a tensor is rounded to its type. */
+/* A number that fills a tensor is rounded to the tensor's type; if that changes it, the instance
+   has the class rounds. */
 static void test_numbers_add_a_class(void **state) {
     (void)state;
     static const struct {
@@ -85,7 +87,8 @@ static bool count(void *user, const Match *m) {
     return true;
 }
 
-/* How often the rule's left side occurs in the graph, by its instances for all types. */
+/* The number of matches of the rule's left side in the graph, by its instances for three types,
+   plus 100 for each match in which a number was rounded. */
 static int matches(const char *rule, const char *inputs, const char *nodes) {
     Fixture f;
     Names names;
@@ -131,7 +134,7 @@ static void test_what_matches(void **state) {
         assert_int_equal(matches(leaky, input, graph), cases[k].leaky);
         assert_int_equal(matches(halves, input, graph), cases[k].halves);
     }
-    /* -0 is not 0 to the last bit. */
+    /* -0 and 0 differ in their bits. */
     const char *const minus = "rule a\n  %x : F [2]\nfrom\n  %c = fill shape=[2] value=0\n"
                               "  %y = sub %x %c\n  out %y\nto\n  out %x\n";
     assert_int_equal(
@@ -139,7 +142,7 @@ static void test_what_matches(void **state) {
     assert_int_equal(
         matches(minus, "%x : F [2]", "%c = constant F [2] {-0, -0}\n%y = sub %x %c\nout %y\n"),
         101);
-    /* A constant is the number of its type that is nearest to the rule's. */
+    /* A constant matches if it is the number of its type that is nearest to the rule's number. */
     const char *const scaled = "rule a\n  %x : F [5]\nfrom\n  %c = fill shape=[5] value=1/10\n"
                                "  %y = mul %x %c\n  out %y\nto\n  %y = neg %x\n  out %y\n";
     assert_int_equal(matches(scaled, "%x : F16 [5]",

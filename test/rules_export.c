@@ -1,4 +1,5 @@
-/* Which rules are handed on, and a rule's text taken apart. */
+/* rules_export.c -- tests which rules are exported, and how the text of a rule is split into its
+   parts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +67,7 @@ static void test_outline_places(void **state) {
     (void)state;
     static const struct {
         const char *text;
-        int line, column; /* 0: at the end of the line, or on the next one */
+        int line, column; /* 0: the end of this line, or the next line */
     } cases[] = {
         {"rule a\n  %x : F [n\nfrom\n  out %x\nto\n  out %x\n", 2, 0},
         {"rule a\n  %x : F [n]\nfrom\n  %y = relu %x\nto\n  out %x\n", 4, 0},
@@ -108,7 +109,7 @@ typedef struct Fixture {
     Error error;
 } Fixture;
 
-/* good and loose have a verdict that holds; of the others each fails one check. */
+/* The rules good and loose have a valid verdict; each of the others fails one check. */
 static void open_fixture(Fixture *f) {
     *f = (Fixture){.w = graph_world_new(NULL, 0), .arena = arena_new(NULL, 0)};
     assert_true(rules_parse(f->arena, "test", rules, strlen(rules), &f->set, &f->error));

@@ -1,6 +1,6 @@
-/* Every rule of rules/library fires on its own left side at sizes drawn at random, and what it puts
-   there computes the same numbers: an independent check of rule, matcher and application by the
-   oracle. So do its instances for other element types of floats. */
+/* rules_library.c -- checks every rule of rules/library by the oracle, independently of the prover:
+   the rule matches its own left side at random sizes, and its application computes the same
+   numbers. The same holds for the rule's instances for other element types of floats. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,8 +38,8 @@ static bool apply(void *user, const Match *m) {
     return false;
 }
 
-/* The instance for matching, and the left side at drawn sizes; false: the proof does not carry over
-   to this type. */
+/* Builds the instance to be matched and the left side at the drawn sizes. Returns false if the
+   proof does not carry over to this type. */
 static bool open_type(Trial *t, const int length[], DType type, Instance *pattern, Graph *left) {
     Instance own;
     Error e = {0};
@@ -56,7 +56,8 @@ static bool open_type(Trial *t, const int length[], DType type, Instance *patter
     return true;
 }
 
-/* 1/6 as an attribute of doubles is the float nearest to it, which is another number. */
+/* Whether an attribute cannot match in doubles: 1/6 as an attribute is written as its nearest
+   float, which is another number in double. */
 static bool rounds_attribute(const Trial *t, const Graph *g) {
     const NodeList live = graph_live(t->w, t->arena, g);
     bool rounds = false;
@@ -72,7 +73,8 @@ static bool rounds_attribute(const Trial *t, const Graph *g) {
     return rounds;
 }
 
-/* False: the proof does not carry over to this type, or the rule's numbers are none of it. */
+/* Returns false if the proof does not carry over to this type, or if the rule's numbers do not
+   exist in it. */
 static bool try_rule(const Rule *rule, const int length[], DType type, uint64_t seed) {
     Trial t;
     Found f = {.t = &t};
@@ -128,7 +130,7 @@ static void test_every_rule_fires(void **state) {
     assert_true(set.n >= 25);
     for (int k = 0; k < set.n; k++) {
         int length[RULE_BLOCKS];
-        assert_true(strlen(set.v[k].comment) > 0); /* names the model or case it is for */
+        assert_true(strlen(set.v[k].comment) > 0); /* the model or case that the rule is for */
         rule_lengths_first(&set.v[k], length);
         do
             for (uint64_t seed = 1; seed <= 3; seed++)
@@ -139,7 +141,7 @@ static void test_every_rule_fires(void **state) {
     arena_free(a);
 }
 
-/* The proofs of all but few carry over. */
+/* The proofs of nearly all rules carry over. */
 static void test_every_rule_fires_on_other_floats(void **state) {
     (void)state;
     static const DType types[] = {DT_FLOAT16, DT_DOUBLE};
@@ -159,7 +161,8 @@ static void test_every_rule_fires_on_other_floats(void **state) {
     arena_free(a);
 }
 
-/* Verdicts are in the files and are those of these definitions: `make prove` writes them. */
+/* The files contain verdicts, and these belong to the present definitions. `make prove` writes
+   them. */
 static void test_every_rule_is_proved(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);

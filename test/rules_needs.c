@@ -1,9 +1,10 @@
-/* What a proof assumes of sizes and attributes, and what a match gives. shape() may ask less of a
-   number than of a symbol: a 1 is broadcast, a negative step is allowed. So every symbol of one
-   rule for each operator, and of the corpora, is bound to numbers, 0, 1 and negative ones among
-   them:
-   - where the needs over symbols hold, the operators take the numbers, and mean the same;
-   - where they do not, but the operators take the numbers, a match is not applied. */
+/* rules_needs.c -- compares what a proof assumes about sizes and attributes with what a match
+   provides. shape() may require less of a number than of a symbol: for example, a 1 is broadcast,
+   and a negative step is allowed. Therefore all symbols of the corpora, and of one rule for each
+   operator, are replaced by numbers, including 0, 1 and negative ones:
+
+   - where the needs over symbols hold, the operators accept the numbers and have the same meaning;
+   - where they do not hold but the operators accept the numbers, a match is not applied. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +18,7 @@
 
 enum { DRAWS = 60, DRAWS_OF_FAMILY = 1000, LEAST = -2, GREATEST = 4 };
 typedef struct Counts {
-    long held, wider, applied, refused; /* wider: only as numbers */
+    long held, wider, applied, refused; /* wider: the numbers are accepted, but the needs fail */
 } Counts;
 
 static void draw_all(Trial *t) {
@@ -52,7 +53,7 @@ static bool holds(World *w, const Instance *i, const Poly to[]) {
 
 /* ---- where the needs hold */
 
-enum { INPUT_ELEMENTS = 1 << 20, RESULT_ELEMENTS = 2000 }; /* larger ones are not computed */
+enum { INPUT_ELEMENTS = 1 << 20, RESULT_ELEMENTS = 2000 }; /* larger tensors are not computed */
 
 static bool fill(Trial *t, const Graph *g, const void **in) {
     for (int k = 0; k < g->nin; k++) {
@@ -66,11 +67,12 @@ static bool fill(Trial *t, const Graph *g, const void **in) {
     }
     return true;
 }
-/* The rule's numbers are the nearest floats there. */
+/* The rule's numbers are rounded to the nearest floats in one of the two graphs. */
 static bool near(double a, double b) {
     return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-3 * (1 + fabs(a));
 }
-/* The definitions over symbols, evaluated at the numbers, against those made for the numbers. */
+/* Evaluates the definitions over symbols at the numbers, and compares them with the definitions
+   made for the numbers. */
 static void same_meaning(Trial *t, const Graph *fixed) {
     const Instance *i = &t->instance;
     uint32_t n = i->nsymbol ? i->symbol[i->nsymbol - 1] + 1 : 1;
@@ -102,7 +104,7 @@ static void same_meaning(Trial *t, const Graph *fixed) {
                     fail_msg("%s: another result where sizes are numbers", t->rule->name);
 }
 
-/* ---- where they do not */
+/* ---- where the needs do not hold */
 
 typedef struct Applying {
     Trial *t;
@@ -173,7 +175,7 @@ static Counts check_file(const char *path, bool each) {
     arena_free(a);
     return sum;
 }
-/* Every rule of the family is met both ways. */
+/* Each rule of the family occurs with needs that hold and with needs that do not. */
 static void test_family(void **state) {
     (void)state;
     check_file("test/cases/verifier/needs.rules", true);

@@ -1,5 +1,5 @@
-/* Proof logs: text and back, numbers that do not depend on what else the World holds, and what is
-   refused. */
+/* rules_prooflog.c -- tests proof logs: they are printed and read back, the numbers by which they
+   name values do not depend on what else the World contains, and damaged logs are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,8 +35,8 @@ static void printing_reads_back(void **state) {
     arena_free(a);
 }
 
-/* Every text made by cutting the sample off, and some with an error inside, are refused with their
-   line. */
+/* Each truncated sample, and samples with an error inside, are refused with the line of the
+   error. */
 static void damaged_texts_are_refused(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);

@@ -1,4 +1,5 @@
-/* Reading, expanding, printing and identifying rules; matching and applying them. */
+/* rules_rule.c -- tests reading, expanding, printing and identifying rules, and matching and
+   applying them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -126,22 +127,23 @@ static void test_identifier_ignores_names(void **state) {
     close_fixture(&f);
 }
 
-/* Rules that say something else have another identifier: a verdict moved from one to the other
-   would hold. */
+/* Returns whether two rules have the same identifier. Rules with different meanings must not: a
+   verdict copied from one to the other would be valid. */
 static bool same_identifier(const char *a, const char *b) {
     Fixture f;
     open_fixture(&f);
     const Rule *x = read_rule(&f, a);
     assert_non_null(x);
     const char *id = arena_string(f.arena, x->id, strlen(x->id));
-    f.set.n = 0; /* they may have one name */
+    f.set.n = 0; /* both rules may have the same name */
     const Rule *y = read_rule(&f, b);
     assert_non_null(y);
     const bool same = !strcmp(id, y->id);
     close_fixture(&f);
     return same;
 }
-/* Half of the rows, of a number that the rule calls `size`; `other` is one of its sizes, too. */
+/* A rule about half of the rows of x: `half` is the size that is halved, `other` the size of
+   another input. */
 static const char *halved(char text[400], const char *name, const char *other, const char *half) {
     snprintf(text, 400,
              "rule %s\n  %%x : F [n, m]   %%z : F [%s]\nfrom\n  %%y = slice %%x starts=[0, 0] "
@@ -156,7 +158,7 @@ static void test_identifier_of_names_in_quotients(void **state) {
     assert_true(same_identifier(halved(a, "a", "k", "k"), halved(b, "b", "s1", "s1")));
     assert_false(same_identifier(halved(a, "a", "k", "n"), halved(b, "b", "s1", "s1")));
 }
-/* An input that neither side reads says that its sizes are not negative. */
+/* An input that neither side reads implies that its sizes are not negative. */
 static void test_identifier_of_unread_inputs(void **state) {
     (void)state;
     static const char padded[] = "from\n  %p = pad %x pads=[k, 0]\n  %y = reduce_sum %p axes=[0]\n"
@@ -166,7 +168,8 @@ static void test_identifier_of_unread_inputs(void **state) {
     snprintf(b, sizeof b, "rule b\n  %%x : F [n]\n%s", padded);
     assert_false(same_identifier(a, b));
 }
-/* With one axis in h both say that the first axis is not empty; without, only one does. */
+/* If h has one axis, both conditions say that the first axis of %x is not empty; if h has none,
+   only the first one does. */
 static void test_identifier_of_conditions_on_blocks(void **state) {
     (void)state;
     static const char rest[] = "from\n  %y = reduce_sum %x axes=[0]\n  out %y\nto\n  %s = "
@@ -177,12 +180,13 @@ static void test_identifier_of_conditions_on_blocks(void **state) {
              rest);
     assert_false(same_identifier(a, b));
 }
-/* The verdict of rule a, written by this build, with its longer blocks: does it hold for b? */
+/* Returns whether the verdict of rule a, sealed by this build and extended to all longer blocks, is
+   valid for rule b. */
 static bool verdict_holds_for(const char *a, const char *b, const char *condition) {
     Fixture f;
     open_fixture(&f);
     Rule x = *read_rule(&f, a);
-    f.set.n = 0; /* both have one name */
+    f.set.n = 0; /* both rules have the same name */
     Rule y = *read_rule(&f, b);
     x.verdict = VERDICT_PROVED;
     x.all = x.nblock ? arena_format(f.arena, "%s..", x.block[0].name) : "";
@@ -198,8 +202,8 @@ static bool verdict_holds_for(const char *a, const char *b, const char *conditio
     close_fixture(&f);
     return holds;
 }
-/* softmax(x + z) is softmax(x) where z does not run along the last axis: at a length of 0 it does
-   in the second, whose canonical form at a length of 1 is that of the first. */
+/* softmax(x + z) is softmax(x) if z does not vary along the last axis. In the second rule it does
+   vary if h has no axis; if h has one, the canonical forms of the two rules are the same. */
 static void test_verdicts_of_shorter_blocks(void **state) {
     (void)state;
     static const char form[] = "rule r\n  axes %s\n  %%x : F [a, n]   %%z : F [a, %s]\nfrom\n"
@@ -211,11 +215,13 @@ static void test_verdicts_of_shorter_blocks(void **state) {
     assert_true(same_identifier(a, b));
     assert_true(verdict_holds_for(a, a, ""));
     assert_false(verdict_holds_for(a, b, ""));
-    snprintf(a, sizeof a, form, "h = 1", "1"); /* at longer ones */
+    /* The rules list the length 1 only; the verdict extends them to longer blocks. */
+    snprintf(a, sizeof a, form, "h = 1", "1");
     snprintf(b, sizeof b, form, "h = 1", "h..=1");
     assert_false(verdict_holds_for(a, b, ""));
 }
-/* The same lengths at most; h and j are as long as one another, or j and k are. */
+/* The blocks have the same greatest lengths, but in one rule h and j have equal lengths, in the
+   other j and k. */
 static void test_verdicts_of_groups(void **state) {
     (void)state;
     static const char form[] = "rule r\n  axes %s\n  %%x : F [h.., j..]   %%z : F [k..]\nfrom\n"
@@ -227,7 +233,7 @@ static void test_verdicts_of_groups(void **state) {
     assert_true(verdict_holds_for(a, a, ""));
     assert_false(verdict_holds_for(a, b, ""));
 }
-/* A condition of the verdict is in the names of the rule of which it was proved. */
+/* A condition of a verdict uses the names of the rule for which it was proved. */
 static void test_verdicts_with_conditions(void **state) {
     (void)state;
     static const char form[] =
@@ -278,7 +284,7 @@ static void test_errors(void **state) {
     }
 }
 
-/* What a rule's parts say wrong is named by its place in the file: after the indentation, and
+/* An error in a part of a rule is reported at its place in the file, also behind an indentation and
    where axis blocks were expanded. */
 static void test_places_of_errors(void **state) {
     (void)state;
@@ -323,12 +329,12 @@ static void test_unproved_and_tampered_are_refused(void **state) {
     rule_seal(f.world, f.arena, &r);
     f.error = (Error){0};
     assert_true(rule_check(f.world, &r, &f.error));
-    r.classes = CLASS_DROPS; /* tampered class */
+    r.classes = CLASS_DROPS; /* the class was tampered with */
     assert_false(rule_check(f.world, &r, &f.error));
     assert_non_null(strstr(f.error.reason, "verdict"));
     r.classes = 0;
-    Rule other = r; /* proved by a build in which an operator meant something else, and honestly
-                       sealed there */
+    /* The verdict of another build, in which an operator had another definition, sealed there. */
+    Rule other = r;
     rule_forge(f.arena, &other, r.defs);
     f.error = (Error){0};
     assert_true(rule_check(f.world, &other, &f.error));
@@ -389,8 +395,8 @@ static bool apply_refused(void *user, const Match *m) {
     assert_non_null(strstr(a->f->error.reason, "64 bits"));
     return true;
 }
-/* What exceeds 64 bits in a model reads as 0: a condition on it is not known to hold, and an
-   attribute is not 0. */
+/* A number of a model beyond 64 bits reads as 0. A condition on such a number must not be taken to
+   hold, and an attribute of that size must not match 0. */
 static void test_sizes_beyond_64_bits(void **state) {
     (void)state;
     Fixture f;
@@ -439,21 +445,21 @@ static void test_matches_two_roots(void **state) {
             "[6, 8, 1, 1]\nbody\n  %a = conv %x "
             "%u strides=[2, 2]\n"
             "  %b = conv %x %v strides=[2, 2]\n  %c = conv %x %z strides=[2, 2]\n  out %a %b %c\n");
-    /* Both orders; the 1x1 kernel has another size and fits neither. */
+    /* The two convolutions match in both orders; the one with the 1x1 kernel fits neither. */
     assert_int_equal(a.found, 2);
     assert_non_null(strstr(a.text.data, "split"));
     assert_non_null(strstr(a.text.data, "sizes=[4, 6]"));
     close_fixture(&f);
 }
 
-/* A text: the head, a chain of n relus from %v0 to %vN, the tail. */
+/* Appends a head, a chain of n relus from %v0 to %vN, and a tail to the text. */
 static void add_chain(Text *t, const char *head, int n, const char *tail) {
     text_add(t, "%s", head);
     for (int k = 0; k < n; k++) text_add(t, "  %%v%d = relu %%v%d\n", k + 1, k);
     text_add(t, "%s", tail);
 }
 
-/* Left sides may have any number of nodes and inputs. */
+/* A left side may have any number of nodes and inputs. */
 static void test_matches_long_left_sides(void **state) {
     enum { LONG = 700 };
     (void)state;
@@ -501,7 +507,7 @@ static void test_numbers_are_nearest_floats(void **state) {
     close_fixture(&f);
 }
 
-/* x - 0 is x for every x; x - (-0) is not, for -0. */
+/* x - 0 is x for every x, but x - (-0) is not x for x = -0. */
 static void test_a_zero_with_a_sign_is_rounded(void **state) {
     (void)state;
     static const char *const zero[] = {"fill value=0 shape=[5]", "fill value=-0 shape=[5]",
@@ -523,7 +529,7 @@ static void test_a_zero_with_a_sign_is_rounded(void **state) {
     }
 }
 
-/* An attribute that was read as a float is its shortest decimal in the text; of doubles that is
+/* The text of an attribute that was read as a float is its shortest decimal; as a double that is
    another number. */
 static void test_attributes_are_nearest_floats(void **state) {
     (void)state;
@@ -549,7 +555,7 @@ static void test_attributes_are_nearest_floats(void **state) {
     }
 }
 
-/* A model's sizes may have the names of a rule's variables, for other things. */
+/* The sizes of a model may have the names of a rule's variables, but mean something else. */
 static void test_variables_are_the_rules_own(void **state) {
     (void)state;
     Fixture f;

@@ -1,5 +1,5 @@
-/* Reading TASO's substitutions: the shipped file, each rule tried with numbers; single operators;
-   files that are broken. */
+/* rules_taso.c -- tests reading TASO's substitutions: the shipped file, each rule of which is tried
+   with numbers, single operators, and broken files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +57,8 @@ static Made made_new(void) {
     return (Made){a, {text_new(a), text_new(a)}, text_new(a), text_new(a)};
 }
 
-/* inputs: pairs operator, port, ended by {0, -1}; parameters: pairs key, value, ended by -1. */
+/* Adds an operator to a side. input: pairs of operator and port, ended by {0, -1}; parameter: pairs
+   of key and value, ended by -1. */
 static void made_op(Made *m, int side, TasoKind kind, const int *input, const int *parameter) {
     Text op = text_new(m->arena);
     wire_put_int(&op, 1, (uint64_t)kind);
@@ -89,7 +90,7 @@ static void made_rule(Made *m) {
     wire_put_bytes(&m->file, 1, rule.data, rule.size);
 }
 
-/* The text of the only rule, or why it was refused, or the error. */
+/* The text of the only rule, the reason why it was refused, or the error. */
 static const char *read_back(Made *m) {
     RuleSet set = {.arena = m->arena};
     TasoRefusals refused = {0};
@@ -145,7 +146,7 @@ static void test_strides_and_padding(void **state) {
     const char *text = read_back(&m);
     assert_non_null(strstr(text, "%x8 : F [G0*q0, c8, 3, 2]"));
     assert_non_null(strstr(text, "%l0c = conv %x7 %x8 group=G0 strides=[2, 1] pads=[floor("));
-    assert_non_null(strstr(text, ", 0, ")); /* the one column of padding goes at the end */
+    assert_non_null(strstr(text, ", 0, ")); /* the one column of padding is at the end */
     assert_non_null(strstr(text, "%l0 = tanh %l0c\n"));
     assert_non_null(
         strstr(text, "%l1 = averagepool %l0 kernel=[2, 3] strides=[2, 3] count_pads=yes\n"));
@@ -220,7 +221,7 @@ static void test_refusals(void **state) {
 static void test_references_are_checked(void **state) {
     (void)state;
     Made m = made_new();
-    made_op(&m, 0, TASO_MATMUL, second, none); /* result 1 of nothing before it */
+    made_op(&m, 0, TASO_MATMUL, second, none); /* there is no operator before it */
     made_op(&m, 1, TASO_RELU, x1, none);
     made_out(&m, 0, 0, 0, 0);
     made_rule(&m);

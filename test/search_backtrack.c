@@ -1,6 +1,6 @@
-/* The search with prices that the tests make up: it finds what costs least, also after a step that
-   costs more; it is the same each time; derivations can be made again, in batches and from their
-   logs. */
+/* search_backtrack.c -- tests the search with prices that the tests define. The search finds the
+   cheapest graph, even by a step that costs more, and gives the same result each time. Derivations
+   can be repeated, round by round and from their logs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ static void open_priced(Fixture *f) {
     f->neg = 1;
 }
 
-/* neg costs 1, mul 2, add 3; abs costs 10, but 4 after neg. */
+/* The price of a graph: neg costs 1, mul 2, add 3, and abs 10, but only 4 after neg. */
 static Price price(void *user, const Graph *g) {
     Fixture *f = user;
     Arena *a = arena_new(NULL, 0);
@@ -77,7 +77,8 @@ static void gains_are_taken_together(void **state) {
     close_fixture(&f);
 }
 
-/* More matches than are tried at once: that is said, and the rest is found in the next round. */
+/* If there are more matches than are tried together, the solution says so, and the next round finds
+   the rest. */
 static void too_many_matches_are_told(void **state) {
     (void)state;
     for (int more = 0; more < 2; more++) {
@@ -97,8 +98,7 @@ static void too_many_matches_are_told(void **state) {
     }
 }
 
-/* abs(x) = abs(neg(x)) pays; two of them share nothing. A step up of more than alpha is never
-   taken. */
+/* abs(x) = abs(neg(x)) pays, since abs is cheaper after neg. */
 static void a_step_up_is_taken_within_alpha(void **state) {
     (void)state;
     static const char text[] = "graph g %x : F [3]\nbody\n %a = abs %x\n %y = sqrt %a\n out %y\n";
@@ -134,7 +134,8 @@ static void budget_and_repetition(void **state) {
     arena_free(kept);
 }
 
-/* Where everything at once costs too much, what gains is still taken in one step. */
+/* If applying everything at once costs too much, the gainful applications are still made in one
+   step. */
 static void gains_are_told_from_losses(void **state) {
     (void)state;
     Fixture f;
@@ -153,8 +154,8 @@ static void gains_are_told_from_losses(void **state) {
     close_fixture(&f);
 }
 
-/* abs costs 10, or 4 after a neg of 5.9: less than 3 % are gained by one more node. The tie is
-   broken for fewer nodes, and the cheapest is told as well. */
+/* abs costs 10, or 4 after a neg of 5.9: one more node gains less than 3 %. Such a tie is decided
+   for fewer nodes, and the cheapest graph is reported as well. */
 static void in_a_tie_fewest_nodes_and_the_cheapest(void **state) {
     (void)state;
     Fixture f;
@@ -189,7 +190,7 @@ static void what_costs_too_much_is_freed(void **state) {
     close_fixture(&f);
 }
 
-/* What is rejected leaves nothing in the World. */
+/* Rejected graphs leave nothing in the World. */
 static void rejected_graphs_are_freed(void **state) {
     (void)state;
     Fixture f;
@@ -220,7 +221,7 @@ static bool after_rounds(const void *left) {
     return --*n < 0;
 }
 
-/* A derivation made by rounds, its log replayed in another World: the same graph. A changed log is
+/* The log of a derivation, replayed in another World, gives the same graph. A changed log is
    refused. */
 static void logs_are_replayed_and_doubted(void **state) {
     (void)state;
@@ -263,7 +264,7 @@ static void logs_are_replayed_and_doubted(void **state) {
     close_fixture(&again);
 }
 
-/* Matches of one round may stand above one another; each gives the same as alone. */
+/* Matches of one round may depend on each other; each has the same effect as alone. */
 static void a_round_may_nest(void **state) {
     (void)state;
     Fixture f;
@@ -290,7 +291,8 @@ static void a_round_may_nest(void **state) {
     close_fixture(&f);
 }
 
-/* Of the two orders of a sum's operands, the conditions of a rule may hold for the second alone. */
+/* The conditions of a rule may hold only for the second of the two orders in which the operands of
+   a sum match. */
 static void a_round_tries_both_orders(void **state) {
     (void)state;
     Fixture f;
@@ -321,7 +323,7 @@ static void a_round_tries_both_orders(void **state) {
     close_fixture(&f);
 }
 
-/* The minus of x is rewritten; that of the constant c, which an application made, is not. */
+/* The neg of x is rewritten; the neg of the constant %c, which an application created, is not. */
 static void made_constants_are_left_alone(void **state) {
     (void)state;
     static const char two[] = "rule sub-add\n  %x : F [n]   %c : F [n]\nfrom\n  %y = sub %x %c\n"
@@ -342,8 +344,8 @@ static void made_constants_are_left_alone(void **state) {
     close_fixture(&f);
 }
 
-/* A rule that is exact for 1/3 is not for the float that stands for it: what was applied says so,
-   and so does its replay. */
+/* A rule that is exact for 1/3 is not exact for the nearest float in the model. The application and
+   its replay both record this. */
 static void the_nearest_float_rounds(void **state) {
     (void)state;
     static const char text[] =
@@ -366,7 +368,8 @@ static void the_nearest_float_rounds(void **state) {
     close_fixture(&again);
 }
 
-/* All of them, however long the left side is; not what lies before its inputs. */
+/* The inner nodes of a match are all nodes of the left side, however many, and none before its
+   inputs. */
 static void a_match_has_all_its_nodes(void **state) {
     enum { CHAIN = 300 };
     (void)state;
@@ -391,7 +394,7 @@ static void a_match_has_all_its_nodes(void **state) {
     close_fixture(&f);
 }
 
-/* The library's rules of these names, applied until nothing changes. */
+/* Applies the library's rules with these names until nothing changes. */
 static Derivation derive_by(Fixture *f, int n, const char *const name[], const Graph *g) {
     assert_true(library_open(f->w, f->arena, &(LibraryOptions){.nenable = n, .enable = name},
                              &f->library, &f->error));
@@ -403,8 +406,8 @@ static Derivation derive_by(Fixture *f, int n, const char *const name[], const G
     return d;
 }
 
-/* Rules of the library that undo each other, at maps of images: they leave no pile of reshapes, and
-   nothing counts as applied. */
+/* Rules of the library that undo each other, applied to images: no chain of reshapes remains, and
+   no application is counted. */
 static void rules_that_undo_each_other_leave_nothing(void **state) {
     (void)state;
     static const char *const names[] = {"conv-1x1-matmul", "matmul-conv-1x1", "reshape-same",
@@ -421,8 +424,9 @@ static void rules_that_undo_each_other_leave_nothing(void **state) {
     close_fixture(&f);
 }
 
-/* Where another rule changes the graph, they stay in the derivation, but what it ends with does not
-   show them, though the convolution's input is another one by then. */
+/* If another rule changes the graph in between, the applications that undo each other remain in the
+   derivation, but do not count: the final graph does not show them, although the convolution has
+   another input by then. */
 static void what_was_undone_is_not_counted(void **state) {
     (void)state;
     static const char *const names[] = {"conv-1x1-matmul", "relu-relu", "matmul-conv-1x1",
@@ -446,7 +450,8 @@ static void what_was_undone_is_not_counted(void **state) {
     }
 }
 
-/* What stands between them is computed as it was, from what they made. */
+/* A node between two applications computes the same function of a changed input: both applications
+   count. */
 static void what_stays_on_new_inputs_hides_nothing(void **state) {
     (void)state;
     static const char *const names[] = {"pow-square"};

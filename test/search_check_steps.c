@@ -1,6 +1,6 @@
-/* search_check_steps.c -- constants that were computed are compared with their expressions: a
-   relative error of 1e-5 in one element is seen wherever it is, and what rounding does is not taken
-   for one, also where much cancels. */
+/* search_check_steps.c -- tests the comparison of computed constants with their expressions: a
+   relative error of 1e-5 in any element is noticed, and the effect of rounding is not mistaken for
+   an error, even where much cancels. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,8 +17,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Expressions that folding meets: a scale into a kernel, a batch normalization's factor, products
-   of weights, a shift through a product, sums that cancel, half precision. */
+/* Expressions that occur in folding: a scale multiplied into a kernel, the factor of a batch
+   normalization, a product of weights, a shift multiplied by a matrix, a sum that cancels, half
+   precision. */
 static const char *const expressions[] = {
     " %w = constant F [6, 4, 3, 3] seed(1)\n %s = constant F [6] seed(2)\n"
     " %t = reshape %s shape=[6, 1, 1, 1]\n %u = broadcast %t shape=[6, 4, 3, 3]\n"
@@ -83,7 +84,7 @@ static void what_was_rounded_passes(void **state) {
     }
 }
 
-/* Multiplies one element, of at least 1/8, by 1 + by. */
+/* Multiplies one element, whose absolute value is at least 1/8, by 1 + by. */
 static void plant(Case *c, uint64_t draw, double by) {
     Type t;
     int64_t n, at;
@@ -96,8 +97,8 @@ static void plant(Case *c, uint64_t draw, double by) {
     c->constant = constant_make(c->w, &t, blob_put(c->w, copy, element_bytes(t.dtype, n)));
 }
 
-/* All but the sum that cancels, whose elements are uncertain by 1000 times a rounding, and half
-   precision, which has no number so near. */
+/* The error is 1e-5, but 1e-2 for the sum that cancels, whose elements are uncertain by 1000
+   roundings, and for half precision, which has no number so near. */
 static void a_planted_error_is_seen(void **state) {
     (void)state;
     for (int k = 0; k < EXPRESSIONS; k++) {
@@ -117,7 +118,7 @@ static void a_planted_error_is_seen(void **state) {
     }
 }
 
-/* A constant that is too large to be compared is counted: no silent pass. */
+/* A constant that is too large to be compared does not pass silently: it is counted. */
 static void what_is_too_large_is_counted(void **state) {
     (void)state;
     Case c;

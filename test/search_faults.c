@@ -1,10 +1,12 @@
-/* search_faults.c -- the whole of optimize-model's work while the ground gives way: every
-   allocation fails once, every write to a file fails once, the process is killed at any moment. The
-   exit code is a documented one (a kernel that lacks memory is the environment); the output is the
-   old file or the whole new one, with nothing left beside it; the cost file opens and takes
-   entries; and the process is left as it was: no byte, no open file, no mapping, no child more than
-   before. Each run is a process of its own. With ISOMER_HEAVY set all places are tried instead of
-   a sample, and two processes share a cost file for a minute instead of a second. */
+/* search_faults.c -- runs all of optimize-model's work while the environment fails: each allocation
+   fails once, each write to a file fails once, and the process is killed at any moment. The exit
+   code must be a documented one (a kernel that lacks memory is an environment error). The output
+   must be the old file or the complete new one, with nothing left beside it. The cost file must
+   open and accept entries. The process must hold as much as before: no additional memory, open
+   file, mapping or child.
+
+   Each run is a process of its own. With ISOMER_HEAVY set, all places of failure are tried instead
+   of a sample, and two processes share a cost file for a minute instead of a second. */
 #include "ops/base/random.h"
 #include "ops/base/text.h"
 #include "graphs/plan/costdb.h"
@@ -23,19 +25,19 @@
 #include <sys/wait.h>
 #include <time.h>
 
-typedef struct Plan {    /* shared with the children */
-    int64_t writes_left; /* calls until one fails, 0: none does */
-    bool reached;        /* it did fail */
+typedef struct Plan {    /* shared with the child processes */
+    int64_t writes_left; /* calls until one fails; 0: none fails */
+    bool reached;        /* the failure happened */
     int64_t allocations, tried, failures;
 } Plan;
 static Plan *plan;
 static char folder[64], in[80], out[80], costs[80];
-static const char *target; /* --measure-with; NULL: the built-in runtime */
-/* Reading the whole library would be most of a run's time: only one test does. */
+static const char *target; /* the command of --measure-with; NULL: the built-in runtime */
+/* Reading the whole library would take most of the time of a run, so only one test does. */
 static const char *rules = "rules/library/activation.rules";
 static const char old_output[] = "what was there before";
 
-/* ---- the calls that change files; the library and SQLite find these instead of libc's */
+/* ---- the calls that change files; the library and SQLite call these instead of libc's */
 
 static bool write_fails(void) {
     if (!plan || !plan->writes_left || --plan->writes_left) return false;
@@ -49,7 +51,7 @@ ssize_t write(int fd, const void *bytes, size_t n) {
 ssize_t pwrite64(int fd, const void *bytes, size_t n, off64_t at) {
     return write_fails() ? -1 : syscall(SYS_pwrite64, fd, bytes, n, at);
 }
-/* No power is lost here: waiting for the disk would be most of the time. */
+/* No test simulates a power failure, and waiting for the disk would take most of the time. */
 int fsync(int fd) { return (void)fd, write_fails() ? -1 : 0; }
 int fdatasync(int fd) { return (void)fd, write_fails() ? -1 : 0; }
 int rename(const char *from, const char *to) {
@@ -78,8 +80,8 @@ static int entries(const char *where) {
     return n - 2;
 }
 
-/* Open files, without those below /sys: nothing of ours opens one there, but a library may read the
-   sizes of caches and leave its files open. With say, also which. */
+/* The number of open files, except those below /sys: Isomer opens none there, but a library may
+   read the sizes of caches and leave the files open. If `say`, they are also printed. */
 static int open_files(bool say) {
     int n = 0;
     DIR *d = opendir("/proc/self/fd");
@@ -95,7 +97,7 @@ static int open_files(bool say) {
     return n;
 }
 
-/* Of files that a run maps: in the folder, or without a name. */
+/* The number of mappings that a run may make: of files in the folder, and of files in memory. */
 static int mappings(void) {
     char line[4096];
     int n = 0;
@@ -106,7 +108,7 @@ static int mappings(void) {
     return n;
 }
 
-typedef struct Holdings { /* of this process */
+typedef struct Holdings { /* what this process holds */
     size_t bytes;
     int files, mappings;
     bool child;
@@ -116,7 +118,8 @@ static Holdings holdings(void) {
     return (Holdings){mem_bytes(), open_files(false), mappings(), waitpid(-1, NULL, WNOHANG) >= 0};
 }
 
-/* 99: an error without a reason; 98: something is kept that was not there before. */
+/* Runs optimize-model's work. Returns its exit code, 99 for an error without a message, or 98 if
+   the process holds more than before. */
 static int optimize(void) {
     IsomerOptions o;
     IsomerResult result;
@@ -138,7 +141,7 @@ static int optimize(void) {
     return 98;
 }
 
-/* Starts it in a process of its own, the n-th allocation or write failing (0: none). */
+/* Starts a run in a process of its own, in which this allocation or this write fails (0: none). */
 static pid_t start(int64_t allocation, int64_t write_call) {
     *plan = (Plan){0};
     pid_t child = fork();
@@ -152,11 +155,12 @@ static pid_t start(int64_t allocation, int64_t write_call) {
 static int finish(pid_t child) {
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
-    plan->writes_left = 0; /* from here on it is this process that writes */
+    plan->writes_left = 0; /* from here on this process writes */
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-typedef struct Good { /* the input, whose last bytes every output has; how long a run takes */
+/* The input, whose last bytes every output has, and the seconds that a run takes. */
+typedef struct Good {
     char *input;
     size_t n;
     double seconds;
@@ -172,8 +176,8 @@ static bool opens(const char *file) {
     return good;
 }
 
-/* The bytes of the output: the old ones (0), a whole model (1; which one is a matter of measured
-   times), or neither (-1). */
+/* Which bytes the output has: 0: the old ones; 1: those of a whole model, whose rewriting depends
+   on measured times; -1: neither. */
 static int output_is(const Good *good) {
     enum { LAST = 4 };
     char *bytes;
@@ -212,7 +216,8 @@ static void forget_costs(void) {
     for (int k = 0; k < 3; k++) unlink(arena_format(arena, "%s%s", costs, suffix[k]));
 }
 
-/* A product with a bias, of which a relu and nothing else can go. */
+/* The model is a matrix product with a bias, of whose two relus one can be removed and nothing
+   else. */
 static void write_model(void) {
     Text graph = text_new(arena), weight = text_new(arena);
     Error e = {0};
@@ -265,8 +270,8 @@ static void a_file_that_is_left_open_is_noticed(void **state) {
     assert_int_equal(open_files(false), before);
 }
 
-/* One run that forks at its allocations: in the child this one fails, and what becomes of it is
-   looked at before the run goes on. */
+/* State of a run that forks at its allocations: the allocation fails in the child, whose result is
+   checked before the run continues. */
 static struct {
     const Good *good;
     int64_t n, tried, failures;
@@ -327,7 +332,7 @@ static int64_t counted;
 
 static bool count(void) { return counted++, false; }
 
-/* In a process of its own. */
+/* Counts the allocations of a run, in a process of its own. */
 static int64_t count_allocations(void) {
     *plan = (Plan){0};
     pid_t child = fork();
@@ -342,8 +347,8 @@ static int64_t count_allocations(void) {
     return plan->allocations;
 }
 
-/* Candidates are files in a folder of their own: it goes, whatever happens. Each is faster than the
-   last, so that the search goes on while the command runs. */
+/* Candidates are files in a folder of their own, which must be empty after any failure. Each
+   candidate is faster than the last, so that the search continues while the command runs. */
 static void nothing_is_left_of_a_search_on_a_target(void **state) {
     (void)state;
     int failures = 0;
@@ -355,7 +360,7 @@ static void nothing_is_left_of_a_search_on_a_target(void **state) {
     forget_costs();
     const int64_t n = count_allocations();
     for (int64_t k = 1; k < n; k += 1 + k / (heavy() ? 20 : 3))
-        for (int end = 0; end < 2; end++) { /* the command starts late */
+        for (int end = 0; end < 2; end++) { /* the command starts late in a run */
             const int64_t fails = end ? n - k : k;
             put_old();
             forget_costs();
@@ -416,8 +421,8 @@ static void killed_at_any_moment(void **state) {
             if (strstr(f->d_name, ".new-")) unlink(arena_format(arena, "%s/%s", folder, f->d_name));
 }
 
-/* One of two processes puts entries of its own and entries of both until the time is over; returns
-   how many. */
+/* Stores entries of its own and entries that the other process also stores, until the time is over.
+   Returns how many, or -1 after an error. */
 static int64_t share(int who, double seconds) {
     Error e = {0};
     CostDb *d = costdb_open(NULL, costs, &e);
@@ -464,7 +469,7 @@ static void two_processes_share_costs(void **state) {
     munmap(count, 4096);
 }
 
-/* All of them find no file, or one that another has just begun. */
+/* Every process finds no file, or one that another process has just begun. */
 static void processes_start_one_cost_file(void **state) {
     (void)state;
     enum { ROUNDS = 40, PROCESSES = 4 };

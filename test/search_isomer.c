@@ -1,4 +1,5 @@
-/* The C API: options with unknown words are refused before anything is read or written. */
+/* search_isomer.c -- tests the C API: an option with an unknown word is refused before anything is
+   read or written, and the defaults are those of isomer.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* search_locale.c -- the library inside a program whose numbers have a comma: rules with fractions
-   load (their verdicts are signed over their text), the report's numbers keep their point, the
-   program's locale is what it was. */
+/* search_locale.c -- tests the library inside a program whose numbers have a decimal comma. Rules
+   with fractions are loaded (their verdicts are sealed over their text), the numbers of the report
+   have a point, and the program's locale stays as it was. */
 #include "search/isomer.h"
 #include <locale.h>
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* Makes a locale from its source and enters it; Debian's package `locales` has what localedef
+/* Builds a locale from its source and enters it. Debian's package `locales` contains what localedef
    needs. */
 static void enter_comma(void) {
     char folder[] = "/tmp/isomer-locale-XXXXXX", command[400];

@@ -1,6 +1,7 @@
-/* The search by an e-graph with prices that the test makes up: it finds what costs more on the way,
-   its derivation can be made again from its log, results that belong together are chosen together,
-   budgets and switched-off rules hold, and two runs give the same. */
+/* search_saturate.c -- tests the search by an e-graph, with prices that the tests define. It finds
+   a result whose derivation first costs more, its derivation can be repeated from its log, results
+   that belong together are chosen together, limits and switched-off rules are respected, and two
+   runs give the same result. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +27,8 @@ static const char rules[] =
     "to\n  %w = concat %x %y axis=0\n  %r = sqrt %w\n  %p %q = split %r axis=0 sizes=[a, c]\n"
     "  out %p %q\n";
 
-/* exp(x + y) exp(-y): 16; the first rule makes it 20, the last leaves exp x: 5. */
+/* exp(x + y) exp(-y) costs 16; the first rule makes it 20, the last one leaves exp x, which costs
+   5. */
 static const char detour[] = "graph g %x : F [3]   %y : F [3]\nbody\n"
                              "  %s = add %x %y\n  %e = exp %s\n  %n = neg %y\n  %f = exp %n\n"
                              "  %p = mul %e %f\n  out %p\n";
@@ -71,7 +73,8 @@ static RegionSolution search(Fixture *f, const Graph *g, EGraphLimits limits, in
     return s;
 }
 
-/* The rounds as a derivation, and its log again from the start: the same graph. */
+/* Makes a derivation of the rounds and replays its log from the start, which must give the same
+   graph. Returns the number of applications. */
 static int replayed(Fixture *f, const Graph *start, const RegionSolution *s) {
     Facts *facts = facts_new(f->w, f->arena);
     Derivation d = derivation_new(f->w, f->arena, facts, &f->library, start), again = d;
@@ -99,7 +102,7 @@ static void a_detour_is_found(void **state) {
     close_fixture(&f);
 }
 
-/* Neither half of the split pays alone. */
+/* Neither result of the split pays alone. */
 static void results_are_chosen_together(void **state) {
     (void)state;
     Fixture f;

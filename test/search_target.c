@@ -1,5 +1,5 @@
-/* Measuring commands: an honest one, and those that die, hang, talk nonsense or leave answers
-   out. What a place is said to gain. */
+/* search_target.c -- tests commands that measure: an honest one, and commands that die, hang,
+   answer nonsense or leave answers out. It also tests what a place is said to gain. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Answers each path with its length in milliseconds, one that holds "bad" with FAIL. */
+/* Answers a path with its length in milliseconds, or with FAIL if it contains "bad". */
 static const char honest[] = "while read -r p; do if [ -z \"$p\" ]; then echo; else case \"$p\" in "
                              "*bad*) echo \"FAIL $p it is bad\";; "
                              "*) echo \"0.00${#p} $p\";; esac; fi; done";
@@ -43,8 +43,8 @@ static void batches_are_answered(void **state) {
     target_stop(t);
 }
 
-/* The n-th batch answers with n seconds for its first file and 2 n for the others; it dies of more
-   than three. */
+/* In its n-th batch, the command answers with n seconds for the first file and 2 n for the others.
+   It dies if a batch has more than three files. */
 static const char counting[] =
     "n=0; while :; do n=$((n+1)); m=0; while read -r p && [ -n \"$p\" ]; do m=$((m+1)); "
     "[ $m -gt 3 ] && exit 1; echo \"$((m > 1 ? 2*n : n)) $p\"; done || exit; echo; done";
@@ -62,7 +62,7 @@ static void batches_fit_into_memory(void **state) {
     for (int k = 1; k < 6; k++) assert_true(v[k].seconds == 2);
     target_stop(t);
     t = target_start(counting, 100000, &e);
-    assert_false(t && target_measure(t, 6, v, 10, &e)); /* all at once */
+    assert_false(t && target_measure(t, 6, v, 10, &e)); /* all in one batch */
     target_stop(t);
 }
 
@@ -121,7 +121,8 @@ static void cancel(int signal) {
 
 static void ignore(int signal) { (void)signal; }
 
-/* Set before the wait, when no signal comes any more; set by a signal; a signal of another kind. */
+/* The flag is set before the wait, so that no signal comes later; then it is set by a signal; then
+   a signal of another kind arrives. */
 static void a_batch_ends_when_it_is_cancelled(void **state) {
     (void)state;
     Timing v[] = {{.path = "/a"}};
@@ -160,8 +161,8 @@ static void a_path_with_a_newline_is_not_sent(void **state) {
     assert_false(measure(honest, 1, v, 10, &e));
 }
 
-/* A part by itself that gains more than its nodes take in the whole, as where the target fuses
-   other sizes otherwise. */
+/* The gain of a place is limited to the time that its nodes take in the whole model. A part alone
+   may gain more, for example because the target fuses other sizes differently. */
 static void a_place_gains_what_its_nodes_take(void **state) {
     (void)state;
     PartPrice v[] = {{.seconds = {5e-3, 3e-3}, .gain_most = 1e-3},
@@ -178,8 +179,8 @@ static void a_place_gains_what_its_nodes_take(void **state) {
     assert_true(price_sure(&v[0]) && !price_sure(&v[2]) && !price_sure(&v[3]));
 }
 
-/* Arithmetic that takes longer than the place did cannot gain, and is not timed; what might gain a
-   little is. */
+/* If a lower bound of the time after rewriting exceeds the time of the place, there can be no gain,
+   and the part is not timed. If a small gain is possible, it is timed. */
 static void what_cannot_gain_is_not_timed(void **state) {
     (void)state;
     PartPrice slow = {.seconds = {-1, -1}, .gain_most = 1e-3, .after_least = 1.78e-3}, fast = slow,

@@ -1,6 +1,6 @@
-/* Classes keep what they promise, by machine arithmetic: those that the prover gives now to the
-   rules of classes.rules and refinement.rules, those of the library and of a sample of the
-   generated rules; and a class that promises too much is found out. */
+/* verifier_classes.c -- checks by machine arithmetic that classes keep their promises: the classes
+   that the prover now gives the rules of classes.rules and refinement.rules, those in the library,
+   and those of a sample of the generated rules. A class that promises too much must be noticed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,8 @@ static void check(const Rule *rule, ClassCheck *c) {
     if (!class_check(rule, SIZES, SEED, c)) fail_msg("%s", c->why);
 }
 
-/* `# class: WORDS` above a rule is the class that it must get. */
+/* The class that a rule must get, from the comment `# class: WORDS` above it; NULL if there is
+   none. */
 static const char *wanted(Arena *a, const Rule *rule) {
     const char *at = strstr(rule->comment, "class: ");
     return at ? arena_string(a, at + 7, strcspn(at + 7, "\n")) : NULL;
@@ -79,7 +80,7 @@ static void test_generated(void **state) {
     check_file("rules/generated/attention-3.rules", 40, 1000);
 }
 
-/* The class that the rule is given here promises too much: `broken` says what. */
+/* Checks that a class which promises too much is noticed; `broken` is the broken promise. */
 static void lie(const char *text, unsigned classes, const char *broken) {
     Arena *a = arena_new(NULL, 0);
     RuleSet set = {.arena = a};

@@ -1,5 +1,6 @@
-/* Determinants against their definition, the sum over all permutations: of numbers, of polynomials,
-   of matrices in which a pivot is 0. Large ones end, and what exceeds 64 bits has none. */
+/* verifier_determinant.c -- compares determinants with their definition, the sum over all
+   permutations: for matrices of numbers and of polynomials, some with a pivot that is 0. Large
+   determinants are computed in reasonable time, and one that exceeds 64 bits is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +23,8 @@ static Poly by_permutations(World *w, int n, const Poly m[], int row, unsigned c
     }
     return sum;
 }
-/* Every third entry is 0; if `symbols`, every other one of the rest has one. */
+/* Draws an entry. A third of the entries are 0; with `symbols`, half of the others contain a
+   symbol. */
 static Poly draw(World *w, Random *random, bool symbols) {
     static const char *const name[] = {"a", "b", "c"};
     const Poly number = poly_int(w, (int64_t)random_below(random, 7) - 3);
@@ -44,7 +46,7 @@ static void test_definition(void **state) {
         world_free(w);
     }
 }
-/* min(i, j) + 1: no entry is 0, all leading minors are 1. */
+/* The matrix min(i, j) + 1 has no entry that is 0, and all its leading minors are 1. */
 static void test_large(void **state) {
     (void)state;
     World *w = graph_world_new(NULL, 0);

@@ -1,8 +1,10 @@
-/* Refinement mutants: a chain of operators in which one guard (relu, abs, a maximum, a clip, an
-   epsilon, a square) is left out on the right side. Most are false only where a root, a logarithm
-   or a quotient is not defined any more. What is proved all the same keeps its promise by machine
-   arithmetic (class_check.h). Without arguments a few hundred, as a test; with a number of mutants
-   (and a seed) it prints the counts: make check-mutants. */
+/* verifier_guards.c -- tests the prover with refinement mutants: chains of operators of which one
+   guard (relu, abs, a maximum, a clip, an epsilon, a square) is left out on the right side. Most of
+   these rules are false only because a root, a logarithm or a quotient is no longer defined. A rule
+   that is proved must keep the promise of its class in machine arithmetic (class_check.h).
+
+   Without arguments a few hundred mutants are tested. With a number of mutants (and a seed) the
+   program prints the counts: make check-mutants. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +17,7 @@
 #include <string.h>
 
 enum { FEW = 200, FEW_SEED = 1, LONGEST = 6, SIZES = 6 };
-/* %p: the value before, %k: a number, %x, %y: the inputs. */
+/* %p: the value of the line before; %k: 1; %h: 1/2; %x, %y: the inputs. */
 static const char *const guards[] = {"relu %p",   "abs %p",    "max %p %k",
                                      "add %p %k", "mul %p %p", "clip %p min=0 max=4",
                                      "exp %p",    "sigmoid %p"};
@@ -25,7 +27,7 @@ static const char *const plain[] = {"add %p %y", "mul %p %x", "neg %p", "tanh %p
 #define PICK(list, r) ((list)[random_below(r, sizeof(list) / sizeof *(list))])
 
 typedef struct Chain {
-    int n, guard; /* the line that is left out */
+    int n, guard; /* guard: the line that is left out */
     const char *line[LONGEST];
 } Chain;
 static Chain chain_draw(Random *r) {
@@ -39,7 +41,7 @@ static Chain chain_draw(Random *r) {
     c.line[c.guard + 1 + (int)random_below(r, (uint64_t)(c.n - c.guard - 1))] = PICK(partial, r);
     return c;
 }
-/* The value before, by its number: 0 is x. */
+/* Appends a line. `from` is the number of the value before it; 0 stands for x. */
 static void add_line(Text *t, const char *line, int to, int from) {
     text_add(t, "  %%v%d = ", to);
     for (const char *p = line; *p; p++) {
@@ -103,7 +105,7 @@ static void test_guards(void **state) {
     assert_true(c.refuted > few / 2 && c.proved > 0);
 }
 
-static int wanted; /* of the command line */
+static int wanted; /* from the command line */
 static uint64_t wanted_seed;
 static void print_many(void **state) {
     (void)state;

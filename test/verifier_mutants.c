@@ -1,7 +1,9 @@
-/* Mutants of true rules: a line of the right side is changed at random (operands swapped or
-   rewired, numbers of attributes changed, another operator, one dropped or added, outputs swapped),
-   and none that is proved may differ from the left side at any of many sizes drawn afterwards.
-   Usage: verifier_mutants [COUNT [SEED]]. */
+/* verifier_mutants.c -- tests the prover with mutants of true rules. A line of the right side is
+   changed at random: operands are swapped or rewired, numbers of attributes changed, an operator is
+   replaced, dropped or added, or outputs are swapped. A mutant that is proved must not differ from
+   the left side at any of many sizes drawn afterwards.
+
+   Usage: verifier_mutants [COUNT [SEED]] */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +40,7 @@ static void split_lines(const char *text, Lines *out) {
         out->v[out->n++][n] = 0;
     }
 }
-/* Starts of the tokens beginning with c in the line. */
+/* Finds the tokens of the line that begin with c; returns their number, at most 16. */
 static int tokens(char *line, char c, char *out[16]) {
     int n = 0;
     for (char *p = line; *p && n < 16; p++)
@@ -124,7 +126,7 @@ static bool other_operator(Random *r, char *line) {
     }
     return false;
 }
-/* Another name of the rule for one operand. */
+/* Replaces one operand by an input of the rule. Returns whether that changed the line. */
 static bool rewire(Random *r, char *line, const Rule *rule) {
     char *t[16], *in[16], inputs[2048], name[64];
     char *eq = strchr(line, '=');
@@ -137,7 +139,7 @@ static bool rewire(Random *r, char *line, const Rule *rule) {
     replace(line, from, name_length(from), name);
     return other;
 }
-/* The node becomes its first operand. */
+/* Removes the node of a line and uses its first operand in place of its result. */
 static bool drop_node(Lines *l, int k) {
     char *eq = strchr(l->v[k], '='), *t[16], result[64], operand[64];
     if (!eq || !tokens(eq, '%', t)) return false;
@@ -177,7 +179,7 @@ static bool mutate(Random *r, const Rule *rule, Lines *l) {
     }
 }
 
-/* ---- what became of it */
+/* ---- the verdict on a mutant */
 
 static bool differs(const Rule *rule, const VerifyResult *verdict, Arena *a, const char **text) {
     int length[RULE_BLOCKS];
@@ -217,7 +219,7 @@ static void try_mutant(const Rule *rule, Random *r, Tally *tally) {
     for (int k = 0; k < l.n; k++) text_add(&t, "%s\n", l.v[k]);
     mutant.to.text = t.data;
     VerifyOptions o = verify_defaults();
-    o.prove_first = true; /* it is the prover that is tested */
+    o.prove_first = true; /* the prover is tested */
     VerifyResult v = verify_rule(a, &mutant, &o);
     tally->proved += v.verdict == VERDICT_PROVED;
     tally->refuted += v.verdict == VERDICT_REFUTED;

@@ -1,6 +1,7 @@
-/* Mutants of true rules: what differs in numbers must not be proved, what agrees should be. Without
-   arguments a few hundred, as a test; with a number of mutants (and a seed) it prints the counts
-   for each mutation: make check-mutants. */
+/* verifier_mutation.c -- tests the prover with mutants of true rules: a mutant whose sides differ
+   numerically must not be proved, one whose sides agree should be. Without arguments a few hundred
+   mutants are tested. With a number of mutants (and a seed) the program prints the counts for each
+   kind of mutation: make check-mutants. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,10 +27,15 @@ enum {
     PROVED_PERCENT = 90,
     BUDGET = 4000000
 };
-/* What the oracle says. None: no shapes. Narrow: some size is 0 or 1 at all of them, or some tensor
-   empty, which no rule is for. Sizes: the numbers agree wherever the outputs have the same sizes,
-   which is not everywhere where both sides are graphs. Divided: only data with zeros tells them
-   apart, where the real numbers have no quotient. */
+/* The verdict of the oracle on a mutant.
+
+   NONE: there are no shapes at which both sides can be computed.
+   NARROW: the sides agree, but some size is 0 or 1, or some tensor is empty, at all shapes
+     drawn; no rule is meant for such sizes only.
+   SIZES: the numbers agree wherever the outputs have the same sizes, but at other shapes where
+     both sides are graphs, the sizes differ.
+   DIVIDED: the sides differ only for data with zeros, where a quotient of real numbers does not
+     exist. */
 #define OUTCOMES(X)                                                                    \
     X(OUTCOME_EQUAL, "equal")                                                          \
     X(OUTCOME_DIFFERENT, "different in numbers")                                       \
@@ -55,7 +61,7 @@ static void read_rules(Arena *a, const char *path, RuleSet *set) {
     if (!rules_load(a, path, set, &refused, &e)) fail_msg("%s: %s", path, e.reason);
 }
 
-/* The true rules of the library, of the corpora and of TASO's file, in this order. */
+/* The true rules of the library, the corpora and TASO's file, in this order. */
 static RuleSet read_all(Arena *a) {
     static const char *const files[] = {
         "rules/library/activation.rules",   "rules/library/attention.rules",
@@ -85,14 +91,14 @@ static RuleSet read_all(Arena *a) {
     return set;
 }
 
-/* There were shapes at which every input has elements, and every size is above 1 at some. */
+/* Whether at some shapes every input had elements, and every size was above 1 at some shape. */
 static bool is_general(const Trial *t) {
     uint64_t inputs = ((uint64_t)1 << t->instance.ninput) - 1,
              symbols = ((uint64_t)1 << t->instance.nsymbol % 64) - 1;
     return t->elements && t->inhabited == inputs && t->wide == symbols;
 }
 
-/* The prover's own search for counterexamples, which draws shapes and data in its own way and
+/* Runs the prover's own search for counterexamples, which draws shapes and data differently and
    computes in rationals. */
 static bool refuted(Trial *t) {
     Instance i = t->instance;
@@ -107,7 +113,8 @@ static bool refuted(Trial *t) {
     return r.found;
 }
 
-/* Where the outputs have the same sizes; then with zeros in the data. */
+/* Classifies a rule by comparing numbers at shapes where the outputs have the same sizes, then with
+   zeros in the data. */
 static Outcome by_numbers(const Rule *rule, const int length[], uint64_t seed) {
     Trial t;
     int done = 0;
@@ -124,7 +131,8 @@ static Outcome by_numbers(const Rule *rule, const int length[], uint64_t seed) {
     trial_close(&t);
     return outcome;
 }
-/* Where both sides are graphs, whatever the sizes of their outputs. */
+/* Classifies a rule at all shapes where both sides are graphs, whatever the sizes of their
+   outputs. */
 static Outcome by_sizes(const Rule *rule, const int length[], uint64_t seed) {
     Trial t;
     int done = 0;
@@ -147,11 +155,12 @@ static Outcome classify(const Rule *rule, uint64_t seed) {
     return sizes == OUTCOME_EQUAL ? outcome : sizes;
 }
 
-/* One that the oracle finds equal may be proved under a condition. What it finds different is asked
-   for as it stands; every eighth with conditions allowed: then it must be equal where they hold. */
+/* Returns whether a mutant is proved. A mutant that the oracle finds equal may be proved under a
+   condition. If it finds the sides different, the prover may use a condition in every eighth case
+   only, and the mutant counts as proved only if the sides differ even where the condition holds. */
 static bool is_proved(Arena *a, Rule *m, Outcome numbers, int k, Counts *c) {
     VerifyOptions o = verify_defaults();
-    o.prove_first = true; /* it is the prover that is tested */
+    o.prove_first = true; /* the prover is tested */
     bool different = numbers == OUTCOME_DIFFERENT || numbers == OUTCOME_SIZES;
     o.no_preconditions = different && k % 8;
     o.shapes = SHAPES;

@@ -1,6 +1,7 @@
-/* Normal forms mean what the operators' definitions mean: the left side of every rule of the
-   corpora, and of one rule for each operator, is computed at sizes drawn at random from its normal
-   form, by trying all values of its variables, and from the definitions. */
+/* verifier_normal.c -- tests that normal forms mean what the definitions of the operators mean. The
+   left sides of the rules of the corpora, and of one rule for each operator, are computed at random
+   sizes in two ways: from the normal form, by trying all values of its variables, and from the
+   definitions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,8 +35,8 @@ static Sizes sizes(Check *c) { return (Sizes){SYMBOLS_MAX, c->value}; }
 
 /* ---- the value of a form */
 
-/* Elements of inputs that stand in polynomials have the values of the data; those outside of their
-   tensor have none. */
+/* Gives symbols that read an element of an input the value of that element. An element outside its
+   tensor has no value. */
 static void note_reads(Check *c, Poly x);
 static void note_read(Check *c, Symbol s, const SymbolDef *d) {
     const Tensor *t = &c->tensor[c->from.in[d->word]];
@@ -73,7 +74,8 @@ static int holds(Check *c, Dom d) { /* -1: some variable has no value yet */
     }
     return all;
 }
-typedef struct Range { /* the sum or the maximum of what `body` says over all points of dom */
+/* The sum, or the maximum, of a term or a form over all points of a domain. */
+typedef struct Range {
     int n;
     const Symbol *var;
     Dom dom;
@@ -200,7 +202,7 @@ static bool run(Check *c) {
     return true;
 }
 
-/* ---- comparing */
+/* ---- comparison */
 
 static void compare_output(Check *c, int k, Nf form) {
     const Tensor *t = &c->tensor[c->from.out[k]];
@@ -210,7 +212,7 @@ static void compare_output(Check *c, int k, Nf form) {
         for (int a = t->rank; a--; rest /= t->dim[a])
             c->value[c->import.index[a]] = rest % t->dim[a];
         double want = t->v[at].real, got = nf_value(c, form);
-        if (!isfinite(want) || isnan(got)) continue; /* not defined: the forms' powers are total */
+        if (!isfinite(want) || isnan(got)) continue; /* powers in forms are total */
         if (fabs(want - got) > 1e-9 * (1 + fabs(want))) {
             Text text = text_new(c->t.arena);
             nf_print(&c->p, form, &text);
@@ -221,7 +223,7 @@ static void compare_output(Check *c, int k, Nf form) {
     }
     for (int a = 0; a < RANK_MAX; a++) c->value[c->import.index[a]] = SIZE_UNKNOWN;
 }
-static void quotients(Check *c) { /* symbols that stand for a floor have its value */
+static void quotients(Check *c) { /* gives symbols that stand for a floor its value */
     for (int k = 0; k < c->facts.nsolved; k++) {
         Symbol x = c->facts.from[k], y = poly_is_symbol(c->p.w, c->facts.to[k]);
         if (y && symbol_def(c->p.w, x).kind == SYM_FLOOR)
@@ -280,7 +282,7 @@ static void check_rule(const Rule *rule, const int length[], bool exact, bool *c
         Nf *form = ARENA_NEW(c->t.arena, Nf, c->from.nout);
         for (int k = 0; k < c->from.nout; k++) form[k] = import_value(&c->import, c->from.out[k]);
         compare_draws(c, form);
-        if (c->compared) { /* a composite, and what it consists of */
+        if (c->compared) { /* the composite and its parts */
             note_operators(c, &c->t.instance.from, covered);
             note_operators(c, &c->from, covered);
         }
@@ -308,7 +310,7 @@ static void test_corpora(void **state) {
     check_file("test/cases/verifier/corpus_b.rules", covered);
     check_file("test/cases/verifier/further.rules", covered);
 }
-/* It has a definition, or an expansion in which all operators have one. */
+/* Whether the operator has a definition, or an expansion in which all operators have a meaning. */
 static bool has_meaning(const Op *op) {
     if (op->define) return true;
     for (const char *s = op->expand ? strstr(op->expand, " = ") : NULL; s;
@@ -320,7 +322,8 @@ static bool has_meaning(const Op *op) {
     }
     return op->expand != NULL;
 }
-/* Its `where` has a condition that is no polynomial in inputs, which has no normal form. */
+/* Its `where` has a condition that is not a polynomial in inputs; such a condition has no normal
+   form. */
 static bool chooses_by_computed(const Op *op) { return op == op_find("normalizer"); }
 static void test_operators(void **state) {
     (void)state;

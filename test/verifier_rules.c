@@ -1,5 +1,5 @@
-/* Verdicts: the corpora, the rules of the library, planted false rules, and what each check inside
-   the prover is for. */
+/* verifier_rules.c -- tests verdicts: those of the corpora, of the rules of the library and of
+   planted false rules, and that each check inside the prover is necessary. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ static RuleSet read_rules(Arena *a, const char *path) {
 static VerifyResult verdict(Arena *a, const Rule *rule, Switches check, bool no_preconditions) {
     VerifyOptions o = verify_defaults();
     o.check = check;
-    o.prove_first = true; /* the prover itself is tested */
+    o.prove_first = true; /* the prover is tested */
     o.no_preconditions = no_preconditions;
     return verify_rule(a, rule, &o);
 }
@@ -29,8 +29,8 @@ static Verdict expected_verdict(const Rule *rule) {
     if (strstr(rule->comment, "expect: proved")) return VERDICT_PROVED;
     return strstr(rule->comment, "expect: unknown") ? VERDICT_UNKNOWN : VERDICT_REFUTED;
 }
-/* Every rule has the verdict that the line above it expects, one that is not proved as it stands:
-   by default it may hold under a condition, never without. */
+/* Checks that every rule has the verdict that the comment above it expects. A rule that is not
+   proved as it stands may be proved under a condition by default, but never without one. */
 static void check_corpus(const char *path, int proved, int refuted, int unknown) {
     Arena *a = arena_new(NULL, 0);
     RuleSet set = read_rules(a, path);
@@ -141,7 +141,8 @@ static void test_classes(void **state) {
                                 "  %v = div %u %l\n  out %v\nto\n  %k = fill value=1/10 shape=[]\n "
                                 " %v = mul %x %k\n  out %v\n"),
                      CLASS_REASSOCIATES | CLASS_ROUNDS | CLASS_DIVIDES);
-    /* a composite's definition has the square root of 1/2 as it is, a model its nearest float */
+    /* The definition of the composite has the exact square root of 1/2, a model has its nearest
+       float. */
     assert_int_equal(
         classes_of(
             "rule gelu\n  %x : F [n]\nfrom\n  %y = gelu %x\n  out %y\nto\n  %s = fill "
@@ -152,7 +153,7 @@ static void test_classes(void **state) {
     assert_int_equal(classes_of("rule drops\n  %x : F [n]   %y : F [n]\nfrom\n  %u = add %x %y\n  "
                                 "%v = sub %u %y\n  out %v\nto\n  out %x\n"),
                      CLASS_REASSOCIATES | CLASS_DROPS);
-    /* the right side reads all that the left one does, and more */
+    /* The right side reads all that the left side reads, and more. */
     assert_int_equal(classes_of("rule spreads\n  %x : F [n]   %y : F [n]\nfrom\n  out %x\nto\n"
                                 "  %u = add %x %y\n  %v = sub %u %y\n  out %v\n"),
                      CLASS_REASSOCIATES | CLASS_SPREADS);
@@ -161,7 +162,7 @@ static void test_classes(void **state) {
                    "  %v = sub %u %y\n  out %v\nto\n"
                    "  %u = add %x %z\n  %v = sub %u %z\n  out %v\n"),
         CLASS_REASSOCIATES | CLASS_DROPS);
-    /* which part of the right side reads an element of the kernel, depends on the index */
+    /* It depends on the index which part of the right side reads an element of the kernel. */
     assert_int_equal(
         classes_of("rule blocks\n  %x : F [1, c, 2*p + 1]   %u : F [o, c, 2]\nfrom\n"
                    "  %y = conv %x %u\n  out %y\nto\n  %a = pad %u pads=[0, 0, 0, 0, 0, 1]\n"
@@ -170,11 +171,11 @@ static void test_classes(void **state) {
                    "  %s = transpose %t perm=[0, 2, 3, 1]\n"
                    "  %y = reshape %s shape=[1, o, 2*p]\n  out %y\nwhere p >= 0\n"),
         CLASS_REASSOCIATES | CLASS_SPREADS);
-    /* NaN of a negative number vanishes */
+    /* The NaN of a negative number vanishes. */
     assert_int_equal(classes_of("rule defines\n  %x : F [n]\nfrom\n  %s = sqrt %x\n  %y = mul %s "
                                 "%s\n  out %y\nto\n  %y = relu %x\n  out %y\n"),
                      CLASS_REASSOCIATES | CLASS_DEFINES);
-    /* 16 bits are more than some floats hold */
+    /* Some floats cannot hold 16-bit integers exactly. */
     assert_int_equal(
         classes_of("rule words\n  %x : F [n]   %s : F []   %q : I16 []\nfrom\n"
                    "  %p = quantize %x %s %q to=I16\n  %y = cast %p to=I32\n  out %y\nto\n"
@@ -182,7 +183,7 @@ static void test_classes(void **state) {
                    "  %j = add %i %m\n  %e = cast %j to=U16\n  %p = quantize %x %s %e to=U16\n"
                    "  %k = cast %p to=I32\n  %y = sub %k %m\n  out %y\n"),
         CLASS_REASSOCIATES | CLASS_DIVIDES | CLASS_JUMPS);
-    /* x / c is one rounding, x * (1 / c) two */
+    /* x / c is rounded once, x * (1 / c) twice. */
     assert_int_equal(
         classes_of("rule reciprocal\n  %x : F [n]   %y : F [n]\nfrom\n  %v = div %x %y\n  out %v\n"
                    "to\n  %r = reciprocal %y\n  %v = mul %x %r\n  out %v\n"),
@@ -191,8 +192,8 @@ static void test_classes(void **state) {
 
 /* ---- the counted limit */
 
-/* (x + x')^5 in two orders, x' the transpose of x: the sums of 32 products are paired in more ways
-   than a proof may try. */
+/* The rule is (x + x')^5, computed in two orders, where x' is the transpose of x: the 32 products
+   of the sums can be paired in more ways than a proof may try. */
 static const char many_steps[] =
     "rule fifth-power\n  %x : F [n, n]\nfrom\n  %t = transpose %x perm=[1, 0]\n  %s = add %x "
     "%t\n  %a = matmul %s %s\n  %b = matmul %a %s\n  %c = matmul %b %s\n  %d = matmul %c %s\n  "
@@ -246,7 +247,7 @@ static void test_preconditions(void **state) {
     arena_free(a);
 }
 
-/* The verdict by default on a rule that says nothing of what it needs. */
+/* The verdict by default on a rule that does not state what it needs. */
 static VerifyResult by_default(Arena *a, const char *text) {
     RuleSet set = {.arena = a};
     Error e = {0};
@@ -297,13 +298,13 @@ static void test_inferred(void **state) {
     r = by_default(a, needs_more);
     assert_string_equal(r.condition, "p >= 0, m - p >= 0");
     assert_string_equal(r.sides, "right side, right side");
-    /* Where m = 0, the left side is undefined: no counterexample, but no proof either. */
+    /* Where m = 0, the left side is undefined: that is no counterexample, but no proof either. */
     r = by_default(a, "rule maximum\n  %x : F [n, 1]\nfrom\n  %b = broadcast %x shape=[n, m]\n"
                       "  %y = reduce_max %b axes=[1]\n  out %y\nto\n"
                       "  %y = reshape %x shape=[n]\n  out %y\n");
     assert_int_equal(r.verdict, VERDICT_PROVED);
     assert_string_equal(r.condition, "m >= 1");
-    /* Of two needs of the right side one follows from the other. */
+    /* One of the two needs of the right side follows from the other. */
     r = by_default(a, "rule pads\n  %x : F [m]\nfrom\n  %y = neg %x\n  out %y\nto\n"
                       "  %a = pad %x pads=[0, 9 - m]\n  %b = slice %a starts=[0] sizes=[m]\n"
                       "  %c = pad %b pads=[0, 7 - m]\n  %d = slice %c starts=[0] sizes=[m]\n"
@@ -311,8 +312,8 @@ static void test_inferred(void **state) {
     assert_string_equal(r.condition, "-m + 7 >= 0");
     arena_free(a);
 }
-/* What holds in the models is only a guess: these agree wherever a == b, but also say that b is odd
-   there. */
+/* What holds in all models is only a guess: here all models that agree have a == b, but b is odd in
+   all of them, too. */
 static void test_guesses(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);
@@ -328,14 +329,15 @@ static void test_guesses(void **state) {
                 rule_instance(w, a, &set.v[0], (int[]){0}, &i, &e));
     assert_int_equal(i.nsymbol, 2);
     for (int k = 0; k < 6; k++) model[k] = (SizeModel){.value = value[k], .same = k < 3};
-    assert_int_equal(infer_guesses(w, a, &i, 3, model, 8, guess), 0); /* nothing to tell apart */
+    assert_int_equal(infer_guesses(w, a, &i, 3, model, 8, guess), 0); /* nothing differs */
     assert_true(infer_guesses(w, a, &i, 6, model, 8, guess) >= 1);
     assert_int_equal(guess[0].n, 1);
     assert_string_equal(guess[0].lit[0], "a == b");
     assert_int_equal(guess[0].cover, 3);
     for (int k = 0; k < 6; k++) model[k].same = false;
     assert_int_equal(infer_guesses(w, a, &i, 6, model, 8, guess), 0);
-    for (int k = 0; k < 6; k++) model[k].same = true; /* but there is nothing where a != b */
+    /* No model with a != b differs, but the left side is undefined there. */
+    for (int k = 0; k < 6; k++) model[k].same = true;
     for (int k = 3; k < 6; k++) model[k].undefined = true;
     assert_true(infer_guesses(w, a, &i, 6, model, 8, guess) >= 1);
     assert_string_equal(guess[0].lit[0], "a == b");
@@ -343,7 +345,7 @@ static void test_guesses(void **state) {
     arena_free(a);
 }
 
-/* ---- each check is needed: without it one of these false rules is proved */
+/* ---- each check is necessary: without it, one of these false rules is proved */
 
 static const char no_determinant[] =
     "rule every-second\n  %x : F [2*n]\nfrom\n  %s = slice %x starts=[0] sizes=[n] steps=[2]\n"
@@ -401,8 +403,8 @@ static void test_nonempty(void **state) {
     assert_true(proved_with(no_nonempty, off));
 }
 
-/* A condition that decides a quotient is not forgotten once the quotient is replaced by what it
-   then is: the second half of x is not the first. */
+/* A condition that determines a quotient must not be forgotten when the quotient is replaced by its
+   value: on the left, the second half of the channels is y. */
 static const char forgotten[] =
     "rule halves\n  %x : F [n, c]   %y : F [n, c]   %t : F [2*o, c, 1]\nfrom\n  %s = concat %x %y "
     "axis=1\n"
@@ -414,8 +416,9 @@ static void test_forgotten_condition(void **state) {
     assert_false(proved_with(forgotten, switches_all));
 }
 
-/* A thousand rules, each with a solver of its own: the heap stays as large as one of them made it,
-   rather than being given back and asked for again each time, which took a third of the time. */
+/* The tests verify a thousand rules, each with a solver of its own. The heap keeps the size of the
+   largest of them, because returning the memory to the system and requesting it again each time
+   took a third of the time. */
 int main(void) {
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     mallopt(M_TOP_PAD, 1 << 26);

@@ -1,5 +1,5 @@
-/* Axis blocks: a rule is proved for all ranks where the further axes are spectators, and only
-   there. Each false rule here holds where its block is empty. */
+/* verifier_spectator.c -- tests axis blocks: a rule is proved for all ranks if the axes of its
+   block are spectators, and only then. Each false rule here is true where its block is empty. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +53,8 @@ static void test_all_ranks(void **state) {
             " %v = neg %u\n  out %v\nto\n  out %x\n",
             "a.., b..");
 }
-/* True at each length that is stated, and no more is said: the windows run over the block. */
+/* These rules are true at each stated length, but not proved for all ranks: a window covers the
+   block, or a reshape merges it with another axis. */
 static void test_no_spectators(void **state) {
     (void)state;
     for_all("rule windows\n  axes h k = 1..2\n  %x : F [n, c, h..]   %u : F [p, c, k..]   %s : F "
@@ -66,7 +67,7 @@ static void test_no_spectators(void **state) {
             "to\n  %u = relu %x\n  %v = reshape %u shape=[b..=1, m]\n  out %v\n",
             "");
 }
-/* What looks like a spectator and is none. */
+/* Rules whose blocks look like spectators, but are not. */
 static const char *const planted[] = {
     "rule reduced\n  axes b = 0..1\n  %x : F [b.., n]\nfrom\n  %y = reduce_sum %x axes=[0]\n  out "
     "%y\nto\n  %y = reduce_sum %x axes=[-1]\n "
@@ -132,7 +133,8 @@ static void test_planted(void **state) {
         VerifyResult r = verdict(a, planted[k], switches_all);
         if (r.verdict == VERDICT_PROVED)
             fail_msg("proved%s%s: %s", *r.all ? " for all ranks of " : "", r.all, planted[k]);
-        /* It holds where the block is empty, so the check is what keeps it from being proved. */
+        /* The rule is true where the block is empty, so only this check keeps it from being
+           proved. */
         r = verdict(a, planted[k], off);
         if (r.verdict != VERDICT_PROVED)
             fail_msg("not even without the check: %s: %s", planted[k], r.why);
@@ -140,8 +142,8 @@ static void test_planted(void **state) {
     }
 }
 
-/* A verdict for all ranks is in the file, under the digest, and is used at ranks of which the rule
-   does not speak. */
+/* A verdict for all ranks is stored in the file and sealed by the digest, and it is used at ranks
+   beyond those that the rule lists. */
 static void test_loaded(void **state) {
     (void)state;
     static const char path[] = "build/verifier_spectator.rules";
@@ -166,9 +168,9 @@ static void test_loaded(void **state) {
     assert_true(library_open(w, a, &(LibraryOptions){.rules = path}, &l, &e));
     for (int n = 0; n <= RANK_MAX; n++) assert_non_null(library_instance(&l, 0, 1, &n));
     VerifyOptions o =
-        verify_defaults(); /* verified again: what the file says of ranks is not believed */
+        verify_defaults(); /* verified anew: what the file says about ranks is not trusted */
     assert_string_equal(verify_rule(a, &rule, &o).all, "b..");
-    rule.all = ""; /* the digest is over these words too */
+    rule.all = ""; /* the digest covers these words, too */
     assert_false(rule_check(w, &rule, &e));
     rule_seal(w, a, &rule);
     rule.all = "b..";

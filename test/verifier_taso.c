@@ -1,5 +1,5 @@
-/* TASO's shipped rules, every number of groups symbolic: as they stand, and by default, where
-   conditions are inferred. */
+/* verifier_taso.c -- verifies the rules that TASO ships, with every number of groups symbolic: as
+   they stand, and by default, when conditions are inferred. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { RULES = 133 };
-/* False with several groups, true with one. */
+/* Rules that are false for several groups, but true for one. */
 static bool needs_groups(int k) { return k == 98 || k == 105 || (k >= 125 && k <= 129); }
 static bool is_wrong(int k) { return k == 99 || k == 100 || k == 130 || k == 131; }
 
@@ -40,8 +40,8 @@ static void test_as_they_stand(void **state) {
     }
     arena_free(a);
 }
-/* What is wrong with several groups holds with one; what is wrong with one is refuted, or holds
-   under a condition that says more than that. */
+/* A rule that is wrong for several groups is proved for one group. A rule that is wrong even for
+   one group is refuted, or proved under a stronger condition. */
 static void test_by_default(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);

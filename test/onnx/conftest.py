@@ -1,7 +1,9 @@
-"""Fixtures of all tests here: the library's rules, a cost file, optimize-model with both, targets
-on which some operators are costly, or whose prices are what a test says. ISOMER_SAMPLE=N: of a test
-with many parameters every N-th; ISOMER_SLOWER=F: what tests start may take F times as long; both
-for programs under an emulator."""
+"""Fixtures that the tests in this folder share: the rules of the library, a cost file,
+optimize-model with both, and targets whose times a test chooses.
+
+Two environment variables serve for programs under an emulator. With ISOMER_SAMPLE=N, only every
+N-th set of parameters of a test is run. With ISOMER_SLOWER=F, the programs that tests start may
+take F times as long."""
 
 import collections, json, os, subprocess, textwrap
 import onnx, pytest
@@ -13,6 +15,7 @@ communicate = subprocess.Popen.communicate
 
 
 def communicate_slower(process, input=None, timeout=None):
+    """Replaces Popen.communicate, on which subprocess.run relies for its time limit."""
     return communicate(process, input, timeout and timeout * SLOWER)
 
 
@@ -37,7 +40,7 @@ def costs(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def rules(tmp_path_factory):
-    """The library as one file, wherever the build is."""
+    """A file with all rules of the library."""
     path = tmp_path_factory.mktemp("rules") / "library.rules"
     path.write_text(
         "\n".join(
@@ -52,7 +55,8 @@ def rules(tmp_path_factory):
 @pytest.fixture
 def optimize(costs, rules):
     def call(*arguments, library=True, **options):
-        """A --cost-db among the arguments takes the place of the session's."""
+        """Runs optimize-model with the cost file of the session, unless the arguments have another
+        --cost-db, and with the rules of the library unless `library` is False."""
         words = [PROGRAM, "--cost-db", str(costs), *map(str, arguments)] + (
             ["--rules", str(rules)] if library else []
         )
@@ -74,8 +78,8 @@ def costly(tmp_path):
 
 @pytest.fixture
 def costly_chain(tmp_path):
-    """The same, and Clip; what hard-swish-div makes is costly too, unless another rule goes on from
-    there."""
+    """A target like `costly` on which the nodes that the rule hard-swish-div makes are costly, too.
+    So its result gains only if another rule replaces it."""
     folder = tmp_path / "target"
     folder.mkdir()
     kinds = (b"BatchNormalization", b"Div", b"Clip", b"hard-swish-div/")
@@ -103,7 +107,8 @@ def price(path):
 
 @pytest.fixture
 def pricing(tmp_path):
-    """A target whose times are what Python says of a file's graph; it keeps each file it times."""
+    """A function that makes a target from the body of a Python function, which returns the time of
+    a graph. The target keeps a copy of each file it times in the folder `seen`."""
     seen = tmp_path / "seen"
     seen.mkdir()
 
@@ -120,7 +125,8 @@ def pricing(tmp_path):
 
 @pytest.fixture
 def run(optimize, tmp_path):
-    """optimize-model with a cost file of its own; keywords are those of optimize."""
+    """A function that runs optimize-model, with a cost file of this test, and returns the finished
+    process, the result and the report. Keywords are those of `optimize`."""
 
     def call(model, *options, **keywords):
         out, report = tmp_path / "o.onnx", tmp_path / "r.json"

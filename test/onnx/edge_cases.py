@@ -1,7 +1,8 @@
-"""Cases at the ends of what ONNX allows, operator by operator: sizes 0 and 1, all ranks, attributes
-at 0, 1, negative, tiny, huge, special values of inputs. A case is (operator, attributes, inputs,
-number of outputs); an input is an array, None where it is left out, and a constant where `Fixed`
-says so."""
+"""Cases at the limits of what ONNX allows, for each operator: sizes 0 and 1, all ranks, attributes
+that are 0, 1, negative, tiny or huge, and special values of inputs. edges.py runs them.
+
+A case is (operator, attributes, inputs, number of outputs). An input is an array, or None if it is
+left out, or a `Fixed` if it is a constant of the model."""
 
 import itertools
 import numpy as np

@@ -1,5 +1,5 @@
-"""Why run-model's result differs from ONNX Runtime's or the reference's, of each operator and with
-whom it agrees: the text of DEVIATIONS.md."""
+"""The reasons why results of run-model differ from those of ONNX Runtime or of ONNX's reference, by
+operator and by the one with which run-model agrees. edges.py writes them into DEVIATIONS.md."""
 
 DENORMAL = "the built-in runtime treats denormals as 0 (`ops/cpu/README.md`)"
 EMPTY = """ONNX Runtime leaves the axes of an empty tensor as they are where they are counted from
@@ -93,7 +93,7 @@ has another number than ONNX Runtime for it""",
 
 
 def why(name, mark):
-    """The reason, in one line; "": none is known."""
+    """The reason as one line, or "" if none is known."""
     reason = REASONS.get((name, mark), "")
     if (
         not reason

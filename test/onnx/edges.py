@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Attributes at the ends of what ONNX allows, special values of inputs, sizes 0 and 1: run-model
-against ONNX Runtime and ONNX's reference. Prints how many cases differ, and which are not in
-deviations.tsv, the list of those that are known; exit status 1 if there is one. --sample: one case
-of eight. --write: writes the list, and DEVIATIONS.md, which says of each group why.
+"""Compares run-model with ONNX Runtime and ONNX's reference at the limits of what ONNX allows:
+attributes at the ends of their ranges, special values of inputs, sizes 0 and 1. Prints how many
+cases differ, and those of them that are not in deviations.tsv, the list of known differences; exit
+status 1 if there are any. --sample runs one case of eight. --write writes the list, and
+DEVIATIONS.md, which gives the reason for each group of differences; exit status 1 if a reason is
+not known.
 
 usage: edges.py [--sample] [--write]"""
 
@@ -34,7 +36,7 @@ TOLERANCE = 2e-5
 
 
 def each(names, *lists):
-    """All attributes from these lists, those after the first with the first of each list only."""
+    """All combinations of the attributes `names`, with a list of values for each."""
     if not names:
         return [{}]
     rest = each(names[1:], *lists[1:])
@@ -57,7 +59,8 @@ ROUNDINGS = ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]
 
 
 def model_of(node, inputs, sizes=()):
-    """A model of one node; outputs have the ranks of `sizes`, if given."""
+    """A model of one node. Its outputs are declared as floats of the shape sizes[0], or without
+    type and shape if `sizes` is empty."""
     given = {name: x for name, x in zip(node.input, inputs) if x is not None}
     kinds = helper.np_dtype_to_tensor_dtype
     infos = [
@@ -83,7 +86,7 @@ def model_of(node, inputs, sizes=()):
 
 
 def ours(model, feed, folder):
-    """run-model's outputs; how it ended, as text, where it has none."""
+    """The outputs of run-model as a list of arrays, or the way in which it failed as text."""
     path = os.path.join(folder, "m.onnx")
     onnx.save(model, path)
     command = [os.path.join(BUILD, "run-model"), path, "--output-dir", folder]
@@ -97,8 +100,8 @@ def ours(model, feed, folder):
 
 
 def results(model, feed, folder):
-    """Ours, ONNX Runtime's and the reference's, each a list of arrays; None where one of the latter
-    refuses."""
+    """The outputs of run-model, of ONNX Runtime and of the reference, each a list of arrays. They
+    are None if ONNX Runtime or the reference refuses the model, and text if run-model fails."""
     found = [ours(model, feed, folder)]
     quiet = onnxruntime.SessionOptions()
     quiet.log_severity_level = 4
@@ -116,28 +119,28 @@ def results(model, feed, folder):
 
 
 def same(a, b):
-    """By element: equal up to rounding, NaN to NaN."""
+    """Whether elements are equal up to rounding, one by one; NaN equals NaN."""
     near = np.abs(a.astype(np.float64) - b) <= TOLERANCE * np.maximum(np.abs(b), 1e-30)
     return (np.isnan(a) & np.isnan(b)) | (a == b) | near
 
 
 def like(runtime, reference):
-    """With whom we agree."""
+    """With which of the two run-model agrees, as text."""
     return "as ONNX Runtime" if runtime else "as the reference" if reference else "as neither"
 
 
 def text(value):
-    """A number of the table."""
+    """A number as text in the table."""
     return "-" if value is None else f"{value:.6g}"
 
 
 def sampled(cases):
-    """All cases, or one of eight."""
+    """All cases, or with --sample one of eight."""
     return list(cases)[:: 8 if "--sample" in sys.argv[1:] else 1]
 
 
 def functions(folder):
-    """Rows of the functions of one number."""
+    """Rows for the element-wise functions with attributes."""
     for name, attributes in sampled(CASES):
         node = helper.make_node(name, ["x"], ["y"], **attributes)
         mine, *others = results(model_of(node, [VALUES], [VALUES.shape]), {"x": VALUES}, folder)
@@ -151,7 +154,7 @@ def functions(folder):
 
 
 def resizes(folder):
-    """Rows of Resize, nearest."""
+    """Rows for Resize to the nearest element."""
     cases = itertools.product(COORDINATES, ROUNDINGS, range(1, 8), range(1, 8))
     for coordinate, rounding, n, m in sampled(cases):
         x = np.arange(n, dtype=np.float32).reshape(1, 1, n)
@@ -171,7 +174,7 @@ def resizes(folder):
 
 
 def agrees(a, b):
-    """The same kinds, sizes and elements."""
+    """Whether two lists of outputs have the same types, sizes and, up to rounding, elements."""
     return all(
         x.shape == y.shape
         and x.dtype == y.dtype
@@ -181,7 +184,7 @@ def agrees(a, b):
 
 
 def words_of(x):
-    """An input: its sizes and kind; small ones by their elements."""
+    """An input as text: its type and sizes, or its elements if it is small or constant."""
     array = x.value if isinstance(x, Fixed) else x
     if array is None:
         return "-"
@@ -191,7 +194,7 @@ def words_of(x):
 
 
 def first_difference(found):
-    """What each has at the first place where two of them differ."""
+    """What each of the results has at the first place where two of them differ."""
     lists = [x for x in found if isinstance(x, list)]
     if len(lists) > 1:
         for k in range(len(lists[0])):
@@ -211,8 +214,8 @@ def first_difference(found):
 
 
 def nodes(folder):
-    """Rows of the cases of edge_cases.py. Where we refuse what another takes, that is a row, too;
-    not so where both others refuse."""
+    """Rows for the cases of edge_cases.py. There is also a row if run-model refuses what one of the
+    others accepts, but none if both others refuse."""
     for name, attributes, inputs, outputs in sampled(all_cases()):
         names = ["" if x is None else f"x{k}" for k, x in enumerate(inputs)]
         node = helper.make_node(name, names, [f"y{k}" for k in range(outputs)], **attributes)
@@ -243,7 +246,7 @@ difference fails `edges.py`, of which `make test` takes a sample of one in eight
 
 
 def write_page(rows, cases):
-    """The list, and the page; false: of a group it is not known why."""
+    """Writes the list and the page. Returns whether the reason is known for every group."""
     with open(LIST, "w", encoding="utf-8") as file:
         file.write("operator\tattributes\tcase\tours\tONNX Runtime\treference\twe are\n")
         file.writelines("\t".join(row) + "\n" for row in rows)
@@ -269,7 +272,7 @@ def write_page(rows, cases):
 
 
 def main():
-    """Compares all cases, or a sample."""
+    """Compares all cases, or a sample, and returns the exit status."""
     warnings.simplefilter("ignore")
     rows, cases = [], 0
     with tempfile.TemporaryDirectory() as folder:

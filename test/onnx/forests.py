@@ -1,5 +1,5 @@
-"""Drawn ensembles of decision trees, as ai.onnx.ml describes them and as the operator `trees` reads
-them."""
+"""Random ensembles of decision trees, both in the form of ai.onnx.ml and in that of the inputs of
+our operator `trees`."""
 
 import numpy
 
@@ -7,8 +7,8 @@ MODES = ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT"]
 
 
 class Forest:
-    """Drawn trees in the lists that ai.onnx.ml has for them; `of`: target or class; `each`: so many
-    outputs have weights in a leaf."""
+    """Random trees in the lists that ai.onnx.ml has for their nodes and leaves. `of`: "target" or
+    "class", the prefix of the lists of leaves; `each`: how many outputs have a weight in a leaf."""
 
     def __init__(self, of, trees, outputs, modes, low=-1.0, seed=1, each=2):
         self.random, self.modes, self.of = numpy.random.default_rng(seed), modes, of
@@ -26,7 +26,7 @@ class Forest:
             lists[name].append(value)
 
     def grow(self, tree, depth):
-        """The number of the node that is added."""
+        """Adds a subtree of this depth and returns the number of its root."""
         at, self.next = self.next, self.next + 1
         if not depth:
             self.add(self.node, tree, at, 0, "LEAF", 0.0, 0, 0, 0)
@@ -47,7 +47,7 @@ class Forest:
         return found | {f"{self.of}_{name}": values for name, values in self.leaf.items()}
 
     def constants(self):
-        """The inputs roots, nodes, values, leaves and weights of `trees`."""
+        """The inputs roots, nodes, values, leaves and weights of the operator `trees`."""
         node, leaf = self.node, self.leaf
         place = {name: k for k, name in enumerate(zip(node["treeids"], node["nodeids"]))}
         nodes, order = [], []

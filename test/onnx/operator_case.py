@@ -1,6 +1,6 @@
-"""A case of an operator: attributes drawn from the operator's own table, inputs, and what ONNX is
-given for them. An operator whose spelling is plain and whose inputs are tensors of one size needs
-nothing else."""
+"""A random case of an operator: attributes drawn from the operator's own table, inputs, and the
+ONNX node and inputs that mean the same. `plain` makes cases of every operator that ONNX spells
+plainly and whose inputs have the same sizes; other operators have a maker in operator_cases*.py."""
 
 import os, random, subprocess
 import numpy as np
@@ -26,15 +26,19 @@ INTERNAL = {
     "uniform",
     "normal",
     "bernoulli",
-}  # the last draw at random: test_random.py
+}  # the last three are random: test_random.py tests them
 
 
 class Op:
+    """An operator, as the table that tools/eval_op prints describes it: its name, whether it is
+    algebraic, its flags and inputs, its attributes and its ONNX spellings (type, since, until,
+    items)."""
+
     def __init__(self, line):
         head, inputs = line.split("|")
         _, self.name, tier, flags = head.split()
         self.algebraic, self.flags, self.inputs = tier == "a", int(flags), inputs.split()
-        self.attrs, self.onnx, self.domains = {}, [], []  # domains: of the entries of onnx
+        self.attrs, self.onnx, self.domains = {}, [], []  # domains: one for each entry of onnx
 
 
 def table():
@@ -59,8 +63,9 @@ OPS = table()
 
 
 class Case:
-    """One case: what goes to our tool (attributes as text, inputs) and what goes to ONNX (type,
-    attributes, inputs)."""
+    """One case: what our tool gets (attrs, inputs) and what ONNX gets (type, onnx_attrs,
+    onnx_inputs, or the same inputs if that is None). `expected`: the outputs, if they are not to
+    come from ONNX."""
 
     def __init__(self, name, seed):
         self.op, self.random = OPS[name], random.Random(f"{name} {seed}")
@@ -71,10 +76,10 @@ class Case:
         self.expected, self.counted = (
             None,
             None,
-        )  # counted: an attribute that says how many rows the result has
+        )  # counted: the attribute that gives the number of rows of the result
 
     def draw(self, attr, n=None):
-        """From the operator's own table; with n, a list."""
+        """A random value of an attribute from the operator's own table; with n, a list of n."""
         values = self.op.attrs[attr][2]
         assert values, f"{self.op.name}.{attr} has nothing to draw from"
         return (
@@ -111,8 +116,8 @@ def typed(array):
 
 
 def plain(case):
-    """From the spelling alone: NAME and NAME=THEIRS are attributes, input:K is a further input;
-    every input has the same sizes."""
+    """Makes a case from the ONNX spelling of the operator alone. Its items NAME and NAME=THEIRS are
+    attributes, and input:K is a further input. All inputs have the same sizes."""
     case.type, since, _, items = case.op.onnx[0]
     case.opset = max(OPSET, since)
     given = len([n for n in case.op.inputs if not n.endswith("?")])
@@ -150,7 +155,7 @@ Case.op_word = lambda self, name, value: ["no", "yes"].index(value)
 
 
 def whole_numbers(case):
-    """Integers instead of floats where the operator takes both."""
+    """Makes a case with integers, for operators that take both floats and integers."""
     plain(case)
     case.inputs = case.onnx_inputs = [
         case.integers(*a.shape, low=0 if k and case.op.name == "pow" else -5)
@@ -161,6 +166,7 @@ def whole_numbers(case):
 
 
 def batch_to_normalize(case):
-    """x of rank 2 to 4 with 3 channels; scale, bias, mean and variance of each channel."""
+    """The inputs of a batch normalization: x of rank 2 to 4 with 3 channels, then scale, bias, mean
+    and variance of each channel."""
     x = case.tensor(*[2, 3, 4, 5][: 2 + case.below(3)])
     return [x, case.tensor(3), case.tensor(3), case.tensor(3), case.tensor(3, low=0.1)]

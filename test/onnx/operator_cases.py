@@ -1,5 +1,5 @@
-"""Cases of all operators (operator_case.py): those on single elements, on lines of them, and
-MAKERS, which finds every operator's maker by its name."""
+"""Makers of cases (operator_case.py) for the operators on single elements and along an axis, and
+MAKERS, the table of the makers of all operators, by their names."""
 
 import numpy as np
 from onnx import helper, numpy_helper
@@ -141,8 +141,8 @@ def bitwise(case):
 
 
 def quantize(case):
-    """One scale, one a place of an axis, or one a block of it; halves of its steps, far numbers and
-    what is not a number among the elements."""
+    """A scale is given for the tensor, for each place of an axis, or for each block of an axis.
+    Among the elements are halves of a quantization step, huge numbers, infinities and NaN."""
     axis, kind = int(case.draw("axis")), case.below(3)
     shape, block = [2, 3, 8], 1 + case.below(4)
     parameters = [] if kind == 0 else [shape[axis]] if kind == 1 else shape.copy()
@@ -160,7 +160,7 @@ def quantize(case):
         x = case.tensor(*shape, low=-40, high=40)
         ties = (np.broadcast_to(scale, shape) if kind == 0 else np.float32(0.25)) * np.float32(0.5)
         x = np.where(x > 0, x, np.round(x) * ties).astype(np.float32)
-        # Blocks of such numbers ONNX Runtime turns into any integers.
+        # Where scales are per block, ONNX Runtime turns such numbers into arbitrary integers.
         for odd in (np.nan, np.inf, -np.inf, np.float32(1e30)) if kind < 2 else ():
             x.flat[case.below(x.size)] = odd
         name = next(name for name, each in TYPES.items() if each == dtype)

@@ -1,5 +1,6 @@
-"""Cases of the operators that ONNX Runtime's optimizer makes (contrib.c, heads.c): what they are
-made of, by numpy, or ONNX Runtime itself. test_contrib_*.py compare more forms of them with it."""
+"""Makers of cases for the operators that ONNX Runtime's optimizer makes (contrib.c, heads.c). The
+expected results come from numpy, which computes the parts of a fused operator, or from ONNX Runtime
+itself. test_contrib_*.py compare more forms of them with ONNX Runtime."""
 
 import math
 import numpy as np
@@ -116,7 +117,8 @@ def activate(case):
 
 
 def activation(case, prefix=""):
-    """Draws it; the word and the numbers as ONNX Runtime has them."""
+    """Draws the activation of a fused operator. Returns its name and its parameters as ONNX Runtime
+    has them."""
     names = ["activation", prefix + "alpha", prefix + "beta"]
     case.attrs |= {name: case.draw(name) for name in names}
     word = case.attrs["activation"]

@@ -1,4 +1,5 @@
-"""Cases of operators (operator_case.py): models of ai.onnx.ml, whose lists are constants here."""
+"""Makers of cases (operator_case.py) for the operators of ai.onnx.ml, whose attributes with lists
+are constant inputs of our operators."""
 
 import numpy as np
 from forests import Forest, MODES
@@ -8,7 +9,8 @@ DOMAIN, FEATURES = "ai.onnx.ml", 5
 
 
 def model(case, *constants, outputs=1):
-    """x, as ONNX has it, and after it the constants that are attributes there."""
+    """Gives a case the input x and, for our operator only, the constants that are attributes in
+    ONNX."""
     case.type, case.domain, case.outputs = case.op.onnx[0][0], DOMAIN, outputs
     case.inputs = [case.tensor(4, FEATURES), *constants]
     case.onnx_inputs = case.inputs[:1]
@@ -26,7 +28,7 @@ def scaler(case):
     model(case, offset, scale)
     if not case.below(3):
         case.inputs[0] = case.onnx_inputs[0] = case.integers(4, FEATURES)
-    # ONNX Runtime wants both lists, of one length.
+    # ONNX Runtime requires both lists, and that they have the same length.
     offset, scale = (
         np.broadcast_to(np.float32(k) if v is None else v, FEATURES)
         for k, v in enumerate((offset, scale))
@@ -67,7 +69,7 @@ def pickfeatures(case):
 
 def linear(case, outputs, *labels):
     coefficients = case.tensor(outputs * FEATURES)
-    # ONNX Runtime takes the number of classes from the intercepts.
+    # ONNX Runtime takes the number of classes from the intercepts, so a classifier has them.
     intercepts = case.tensor(outputs) if labels or case.below(2) else None
     model(case, coefficients, intercepts, *labels, outputs=1 + len(labels))
     given(case, coefficients=coefficients, intercepts=intercepts)
@@ -92,8 +94,9 @@ def linearclassifier(case):
 
 
 def grown(case, of, outputs, low=-1.0):
-    """Trees; ONNX's attributes for them. Leaves have weights for all outputs: ONNX Runtime leaves
-    base values and labels out where no leaf gave an output anything, ONNX's reference does not."""
+    """Draws trees, sets the ONNX attributes for them, and returns our constants. Each leaf has
+    weights for all outputs, because ONNX Runtime, unlike ONNX's reference, leaves out base values
+    and labels if no leaf contributes to an output."""
     modes = MODES[:1] if case.below(2) else MODES
     forest = Forest(of, 1 + case.below(6), outputs, modes, low, case.below(1000), outputs)
     case.onnx_attrs.update(forest.lists())
@@ -164,7 +167,8 @@ def categories(case):
 
 
 def zipmap(case):
-    """ONNX Runtime gives maps: test_features.py compares them."""
+    """The result of ONNX Runtime is a list of maps, which test_features.py compares; here the
+    values are expected unchanged."""
     labels = case.integers(3)
     model(case, labels)
     case.inputs[0] = case.tensor(4, 3)

@@ -1,5 +1,5 @@
-"""Cases of operators that are known with a kernel and take many attributes; operator_cases.py finds
-them by name."""
+"""Makers of cases for known operators, which have a kernel but no definition, with many attributes.
+operator_cases.py finds them by name."""
 
 import numpy as np
 from operator_case import batch_to_normalize, number
@@ -59,9 +59,9 @@ def resample(case):
         case.random.choice([0.3, 0.5, 0.7, 1.6, 3]),
     ]
     if case.attrs["coordinate"] == "align_corners":
-        scales[2:] = 0.75, 0.6  # of other sizes ONNX Runtime and ONNX's node tests differ
+        scales[2:] = 0.75, 0.6  # for other sizes ONNX Runtime and ONNX's node tests differ
     if case.attrs["mode"] != "cubic":
-        case.attrs["exclude"] = "no"  # ONNX Runtime takes it for cubic only
+        case.attrs["exclude"] = "no"  # ONNX Runtime accepts it only for cubic
     case.attrs["sizes"] = [int(np.float32(n) * np.float32(f)) for n, f in zip(x.shape, scales)]
     case.inputs, case.type = [x, np.zeros(0, np.float32), np.array(scales, np.float32)], "Resize"
     case.onnx_attrs = {
@@ -78,7 +78,7 @@ def dropmask(case):
 
 
 def dropout(case):
-    """The mask that numpy's generator makes of the seed."""
+    """The expected mask is that of numpy's generator with this seed, as in ONNX's reference."""
     case.attrs = {"ratio": case.draw("ratio"), "seed": int(case.draw("seed"))}
     case.inputs, case.outputs, ratio = [case.tensor(2, 3, 4)], 2, number(case.attrs["ratio"])
     mask = np.random.RandomState(case.attrs["seed"]).uniform(0, 1, (2, 3, 4)) >= ratio
@@ -125,7 +125,7 @@ def nll(case):
     case.inputs = [case.tensor(3, classes, *shape), case.integers(3, *shape, low=low, high=classes)]
     if case.below(2):
         case.inputs.append(case.tensor(classes, low=0.25))
-    case.inputs[1].ravel()[0] = 2  # not all are ignored
+    case.inputs[1].ravel()[0] = 2  # so that not all targets are ignored
     case.type, case.opset = case.op.onnx[0][0], 13
 
 
@@ -160,7 +160,7 @@ def linearattention(case):
     case.inputs.append(case.tensor(b, t, case.random.choice([1, g])) if "delta" in rule else None)
     case.inputs = [
         x if x is None else x / 4 for x in case.inputs
-    ]  # else the state grows beyond what float32 keeps
+    ]  # otherwise the state grows beyond the precision of float32
     case.type, case.opset, case.outputs = "LinearAttention", 27, 2
     case.onnx_attrs = {
         "kv_num_heads": g,
@@ -276,11 +276,12 @@ def byte_type(case):
 
 
 def small(case, *shape, dtype):
-    """Integers of 8 bits, a zero or a scale's neighbourhood among them."""
+    """Random integers of a type of 8 bits, over its whole range."""
     return case.integers(*shape, low=np.iinfo(dtype).min, high=np.iinfo(dtype).max + 1, dtype=dtype)
 
 
 def zero_of(case, n, dtype, many=True):
+    """A zero point for the tensor, of rank 0 or 1, or (if `many`) one for each of n places."""
     return small(case, *[(), (1,), (n,)][case.below(3 if many else 2)], dtype=dtype)
 
 
@@ -291,7 +292,8 @@ def scale_of(case, n, many=True):
 
 
 def wide(x, zero, axis):
-    """x minus its zero point, per tensor or per axis."""
+    """x minus its zero point, in 64 bits; the zero point is one for the tensor or one for each
+    place of the axis."""
     shape = [1] * x.ndim
     shape[axis] = -1
     return x.astype("i8") - (0 if zero is None else zero.reshape(shape).astype("i8"))
@@ -349,8 +351,8 @@ def windows_of_bytes(case):
 
 
 def convinteger(case):
-    """ONNX Runtime has it for one type of both; the meaning is that of a convolution of what is
-    left of the zeros."""
+    """ONNX Runtime requires the same type for both tensors. So the expected result is the
+    convolution of the tensors with their zero points subtracted."""
     x, w = windows_of_bytes(case)
     case.type, case.inputs = "ConvInteger", [
         x,
@@ -364,7 +366,7 @@ def convinteger(case):
 
 
 def convolved(case, x, w):
-    """By ONNX Runtime, in doubles."""
+    """The convolution of x with w, computed by ONNX Runtime in doubles."""
     import onnxruntime
     from onnx import helper
 
@@ -446,8 +448,8 @@ def col2im(case):
 
 
 def optimizer(case, kinds, names, apply):
-    """Of one or two tensors, from the first step or a later one; apply: the reference's function of
-    one tensor."""
+    """Makes a case of an optimizer step for one or two tensors, at the first step or a later one.
+    `apply`: the function of ONNX's reference for one tensor."""
     case.attrs.update({name: case.draw(name) for name in names})
     n, shapes = 1 + case.below(2), [(2, 3), (4,)]
     r, t = np.float32(0.1), np.int64(case.below(3))
@@ -572,7 +574,7 @@ def roialign(case):
 
 
 def det(case):
-    """Also of a matrix that has no inverse."""
+    """Some matrices are singular."""
     n = 1 + case.below(5)
     x = case.tensor(*case.random.choice([(n, n), (2, n, n), (2, 3, n, n)]))
     if n > 1 and case.below(3) == 0:
@@ -581,7 +583,7 @@ def det(case):
 
 
 def unpool(case):
-    """As if windows of these sizes had been pooled."""
+    """The inputs are as a pooling with windows of random sizes could have made them."""
     n = [1 + case.below(3) for _ in range(1 + case.below(2))]
     kernel, strides = ([1 + case.below(3) for _ in n] for _ in range(2))
     strides = [max(k, s) for k, s in zip(kernel, strides)]

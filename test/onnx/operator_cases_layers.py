@@ -1,5 +1,6 @@
-"""Cases of the layers of networks: convolutions, products of matrices, normalizations, recurrences,
-the constants made of kernels, and bands of spectra. Found by name."""
+"""Makers of cases for the layers of networks: convolutions, products of matrices, normalizations,
+recurrent layers, operators that make constants for convolutions, and bands of spectra.
+operator_cases.py finds them by name."""
 
 import numpy as np
 from operator_case import batch_to_normalize, number, OPSET
@@ -30,7 +31,7 @@ def convtranspose(case):
     ns, group = spatial(case, ["strides", "pads", "dilations"]), int(case.draw("group"))
     kernel = [2 + case.below(2) for _ in range(ns)]
     case.attrs["extra"] = [case.below(s) for s in case.attrs["strides"]]
-    if case.below(4) == 0:  # kernels side by side, which have a definition
+    if case.below(4) == 0:  # kernels that do not overlap: only these have a definition
         group, kernel = 1, case.attrs["strides"]
         case.attrs.update(pads=[0] * 2 * ns, dilations=[1] * ns, extra=[0] * ns)
     case.inputs = [
@@ -138,7 +139,7 @@ def lrn(case):
     case.attrs = {n: case.draw(n) for n in ("alpha", "beta", "bias", "size")}
     case.inputs, case.type = [
         case.tensor(6, 6, 3, 2)
-    ], "LRN"  # for even sizes the reference fills as many channels as there are images
+    ], "LRN"  # as many images as channels: for even sizes ONNX's reference confuses the two
     case.onnx_attrs = {n: int(v) if n == "size" else number(v) for n, v in case.attrs.items()}
 
 
@@ -207,7 +208,7 @@ def recurrent(case):
         case.inputs += [case.tensor(d, b, h), case.tensor(d, 3 * h)]
     if (
         gates == 4 and t == 1 and case.below(2)
-    ):  # one step from given states, which has a definition
+    ):  # a single step from given states, which has a definition
         case.inputs = case.inputs[:3] + [
             case.tensor(d, 8 * h) if case.below(2) else None,
             None,
@@ -246,7 +247,7 @@ def enlarge(case):
 
 
 def identitykernel(case):
-    """A convolution with it and with padding kernel // 2 before is the identity."""
+    """The expected kernel makes a convolution with a padding of kernel // 2 the identity."""
     kernel, (groups, c) = case.draw("kernel", 2), (1 + case.below(3), 1 + case.below(3))
     case.attrs = {"channels": [groups * c, c], "kernel": kernel}
     case.expected = [np.zeros((groups * c, c, *kernel), np.float32)]
@@ -269,7 +270,7 @@ def band(case):
 
 
 def mel(case):
-    """Triangles of bands; their corners are equally far apart on the mel scale."""
+    """The expected bands are triangles whose corners are equally spaced on the mel scale."""
     names = ("bands", "length", "rate", "low", "high")
     case.opset, case.attrs = 17, {name: int(case.draw(name)) for name in names}
     bands, length, rate, low, high = case.attrs.values()

@@ -1,5 +1,5 @@
-"""Cases of operators that move elements: to other places, other sizes, or out of the tensor. Found
-by name."""
+"""Makers of cases for operators that move elements: to other places, into other sizes, or out of
+the tensor. operator_cases.py finds them by name."""
 
 import numpy as np
 from operator_case import number
@@ -153,7 +153,7 @@ def scatter_along(case, reduction):
     axis = int(case.draw("axis"))
     index = [1 + case.below(n) for n in (3, 4, 5)]
     n = (3, 4, 5)[axis]
-    # an index may be met twice only where updates are joined
+    # An index may occur twice only if a reduction combines the updates.
     lines = (
         np.argsort(case.numpy.random(index), axis=axis)
         if reduction == "none"
@@ -269,7 +269,7 @@ def resize(case):
 
 
 def select(case):
-    """ONNX has no such operator: place by place."""
+    """ONNX has no such operator: the expected result is computed element by element."""
     x, rank = case.tensor(2, 3), 1 + case.below(3)
     sizes = [int(case.draw("shape")) for _ in range(rank)]
     matrix = np.array([[int(case.draw("matrix")) for _ in sizes] for _ in x.shape])

@@ -1,12 +1,13 @@
-"""Cases of ONNX Runtime's operators on quantized numbers (qlinear.c): real numbers computed in
-double between the two quantizations. test_contrib.py compares them with ONNX Runtime itself."""
+"""Makers of cases for ONNX Runtime's operators on quantized numbers (qlinear.c). The expected
+results are computed in double on the real numbers for which the inputs stand, and then quantized.
+test_contrib.py compares these operators with ONNX Runtime itself."""
 
 import numpy as np
 from operator_cases_known import byte_type, quantized, small
 
 
 def parameters(case, dtype):
-    """A scale and a zero point, each one number."""
+    """A scale and a zero point for a whole tensor."""
     return case.tensor(low=0.01, high=0.1).reshape(()), small(case, dtype=dtype)
 
 

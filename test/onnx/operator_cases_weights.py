@@ -1,12 +1,12 @@
-"""Cases of ONNX Runtime's operators with quantized weights (qmatmul.c), and of those that
-transformers are made of (heads.c, grouped.c, contrib.c): ONNX Runtime computes them."""
+"""Makers of cases for ONNX Runtime's operators with quantized weights (qmatmul.c) and for those of
+transformers (heads.c, grouped.c, contrib.c). ONNX Runtime computes the expected results."""
 
 import numpy as np
 from operator_case import number
 
 
 def theirs(case, kind, inputs, attributes):
-    """Runs as this operator of com.microsoft; None: an input left out."""
+    """Makes the case one of this operator of com.microsoft; None stands for an input left out."""
     while inputs[-1] is None:
         inputs.pop()
     case.inputs, case.type, case.domain, case.onnx_attrs = inputs, kind, "com.microsoft", attributes
@@ -18,12 +18,13 @@ def whole(case, *shape, dtype=np.uint8):
 
 
 def one_or(case, n, low=0.004, high=0.01):
-    """One scale, or one for each of n places."""
+    """A scale for the tensor, or one for each of n places."""
     return case.numpy.uniform(low, high, (n,) if case.below(2) else ()).astype("float32")
 
 
 def dynamicquantmatmul(case):
-    """The greatest and the least number of a are quantized without rounding."""
+    """The elements of a are multiples of 1/64 between 0 and 255/64, both of which occur, so that
+    they are quantized without rounding."""
     a = case.numpy.integers(0, 256, (2, 3, 8)).astype("float32") * np.float32(1 / 64)
     a.ravel()[:2] = 0, np.float32(255 / 64)
     dtype = np.int8 if case.below(2) else np.uint8
@@ -65,7 +66,8 @@ def unpackbits(case):
 
 
 def dynamicquantlstm(case):
-    """An LSTM with weights as they are meant."""
+    """Our operator gets the quantized weights, and the expected result is that of an LSTM with the
+    real numbers for which they stand."""
     direction, coupled = case.draw("direction"), case.draw("coupled")
     t, b, i, h, d = 4, 2, 3, 4, 2 if direction == "bidirectional" else 1
     case.attrs = {"direction": direction, "coupled": coupled, "hidden": h}
@@ -98,7 +100,8 @@ def pooled(case, names, n):
 
 
 def qlinearaveragepool(case):
-    """Scales for which nothing is rounded the other way."""
+    """The scales are chosen so that no result is at a tie, which ONNX Runtime may round the other
+    way."""
     attributes = pooled(case, ["strides", "pads"], 2)
     last = case.attrs["last"] = case.draw("last")
     count = case.attrs["count_pads"] = "no" if attributes["ceil_mode"] else case.draw("count_pads")
@@ -187,7 +190,7 @@ def groupquery(case):
     inputs = [case.tensor(1, new, (4 + 2 * groups if packed else 4) * n)]
     inputs += [None if packed else case.tensor(1, new, groups * n) for _ in range(2)]
     inputs += [case.tensor(1, groups, room, n) if room else None for _ in range(2)]
-    if room > total:  # what is not seen yet
+    if room > total:  # places after those that are seen
         for x in inputs[3:]:
             x[:, :, total:] = 0
     inputs.append(np.array([total - 1], "int32"))

@@ -1,12 +1,12 @@
-"""What optimize-model writes, as digests, so that two states of the sources can be compared: where
-only names and places change, no digest may.
+"""Prints digests of what the programs make of models, so that two states of the sources can be
+compared. A change that only renames or moves code must not change any digest.
 
-For ONNX's node cases and the models of scripts/models.tsv, each a line "NAME WHAT DIGEST":
+For ONNX's node cases and the models of scripts/models.tsv, prints lines "NAME WHAT DIGEST". WHAT:
   understood   what the importer makes of the file (onnx_roundtrip -v)
-  frozen       the model and the proof log written with --frozen, the times estimated
+  frozen       the model and the proof log written with --frozen, where times are estimated
   rewritten    the same with every rule applied wherever it matches (prefer-rewritten; node cases)
-  run          the exit status and the outputs' digests of run-model on drawn data (node cases)
-A run that fails has its exit status and message digested.
+  run          the exit status and the outputs of run-model on random data (node cases)
+If a run fails, the digest is that of its exit status and message.
 
 Usage: result_digests.py [-o FILE] [--every N] [--compare FILE] [node|models ..]. With --compare the
 lines that differ from FILE's are printed, and the exit status is 1 where there are any.
@@ -29,7 +29,8 @@ def digest(*parts):
 
 
 def optimized(case, folder, *options):
-    """Of the model and the proof log that are written, or of the message where none is."""
+    """A digest of the model and the proof log that optimize-model writes, and of its exit status
+    and message if it fails."""
     out, log, costs = (os.path.join(folder, name) for name in ("out.onnx", "log", "costs"))
     words = [case.path, out, "--proof-log", log, "--cost-db", costs, *options, *options_of(case)]
     if case.data is not None:

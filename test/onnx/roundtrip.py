@@ -1,13 +1,13 @@
-"""Every model there is through optimize-model: ONNX's node cases, the files of libonnx-testdata,
-the models of scripts/models.tsv.
+"""Sends every available model through optimize-model: ONNX's node cases, the files of
+libonnx-testdata, and the models of scripts/models.tsv.
 
-With --rules none the file must come back byte for byte. With every rule applied wherever it matches
-(the target prefer-rewritten sees to that), what comes back must be valid, have the same inputs,
-outputs, names, types, operator sets and metadata, and give the expected outputs in ONNX Runtime or
-the reference, where the original does there.
+With --rules none the result must be the original, byte for byte. Then every rule is applied
+wherever it matches, since the target prefer-rewritten prefers rewritten models. The result must be
+valid and have the same inputs, outputs, names, types, operator sets and metadata. It must also give
+the expected outputs in ONNX Runtime or in ONNX's reference, if the original does so there.
 
-Small files go through children of one process that has read the rules (test/fuzz/forks.c), the
-models of scripts/models.tsv each through a program of its own.
+Small files are optimized by children of one process that has read the rules (test/fuzz/forks.c).
+The models of scripts/models.tsv get a process each.
 
 Usage: roundtrip.py [--every N] [--table FILE] [node|testdata|models ..]. Exit status 1: something
 failed.
@@ -31,7 +31,7 @@ TESTDATA = "/usr/share/libonnx-testdata/data"
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 Case = collections.namedtuple(
     "Case", "name path data rtol atol"
-)  # data(): [(feed, expected)], or None: compare-onnx draws it
+)  # data() returns a list of (feed, expected); data is None where compare-onnx draws inputs
 
 
 # ---- where models come from
@@ -101,8 +101,8 @@ SOURCES = {"node": node_cases, "testdata": testdata_cases, "models": model_cases
 
 
 def interface(path):
-    """All of a model that its users see and its data does not say; initializers that IR 3 lists
-    among the inputs are none."""
+    """The parts of a model that its users see, apart from what it computes. Initializers that a
+    model up to IR version 3 also lists as inputs do not count as inputs."""
     model = onnx.load(path, load_external_data=False)
     graph, fixed = model.graph, (
         {t.name for t in model.graph.initializer} if model.ir_version < 4 else ()
@@ -130,16 +130,16 @@ def interface(path):
 
 
 def interface_changes(path, out):
-    """The parts in which they differ."""
+    """The parts of the interface in which two models differ."""
     before, after = interface(path), interface(out)
-    if not after["function"]:  # they were inlined, with the operator sets that they import
+    if not after["function"]:  # functions were inlined, with the operator sets that they import
         after["function"] = before["function"]
         after["opset"] = after["opset"][: len(before["opset"])]
     return [part for part in before if before[part] != after[part]]
 
 
 def changed_well(case, out):
-    """Why the changed model is not one that may stand for the original; an empty string: it is."""
+    """The reason why a changed model is not equivalent to the original, or an empty string."""
     try:
         onnx.checker.check_model(case.path)
     except Exception:
@@ -182,10 +182,10 @@ def drawn(case, out):
 
 
 class Server(threading.local):
-    """One for each thread: runs optimize-model as children of one process."""
+    """Runs optimize-model as children of one process, one process for each thread."""
 
     def run(self, arguments):
-        """(exit code, or minus the signal; messages)"""
+        """Runs optimize-model: (exit status, or minus the number of a signal; messages)."""
         if not hasattr(self, "process"):
             self.process = subprocess.Popen(
                 [FORKS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -201,7 +201,7 @@ SERVER = Server()
 
 
 def optimize(case, out, *options):
-    """Why optimize-model failed; an empty string: it did not."""
+    """Runs optimize-model on a case. Returns the reason why it failed, or an empty string."""
     words = ["-q", str(case.path), str(out), *options]
     if case.data is not None:
         code, messages = SERVER.run(words)
@@ -240,7 +240,8 @@ def options_of(case):
 
 
 def trip(case, folder):
-    """(verdict, what): unchanged, changed, or failed."""
+    """Does everything with one case. Returns a verdict ("unchanged", "changed" or "failed") and a
+    text about it."""
     out = os.path.join(folder, os.path.basename(case.path) + ".out")
     try:
         why = optimize(case, out, "--rules", "none")
@@ -261,8 +262,8 @@ def trip(case, folder):
 
 
 def opaque_operators(paths):
-    """{operator: (nodes, an example of why)} of what is not understood, and how many nodes there
-    are."""
+    """For each operator with opaque nodes, (their number, an example of a reason); and the number
+    of all nodes."""
     done = subprocess.run(
         [TOOL, "-v", *paths], capture_output=True, text=True, timeout=600, check=True
     )
@@ -280,8 +281,8 @@ def opaque_operators(paths):
 
 
 def whole_trip(source, every=1, jobs=2):
-    """{"cases", "unchanged", "changed", "failed": [..], "nodes", "opaque", "seconds"} of one
-    source."""
+    """Runs all cases of a source. Returns counts of the cases by verdict, the failures, the nodes
+    and those that are opaque, and the seconds; None if the source has no cases here."""
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
         cases = list(SOURCES[source](folder, every))

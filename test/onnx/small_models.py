@@ -1,5 +1,5 @@
-"""What tests of optimize-model share: small models, targets that give times, rules with forged
-verdicts, and what a refusal looks like."""
+"""Shared by the tests of optimize-model: small models, targets whose times a test chooses, rules
+with forged verdicts, and checks of refusals."""
 
 import os, platform, subprocess, sys, textwrap
 import numpy, onnxruntime, pytest
@@ -49,7 +49,7 @@ for line in sys.stdin:
 
 
 def save(path, nodes, inputs, outputs, weights, opset=13, **fields):
-    """Writes a model; weights: arrays, or tensors as they are, by name."""
+    """Writes a model. `weights`: by name, arrays, or tensors, which are taken as they are."""
     tensors = [
         v if isinstance(v, TensorProto) else numpy_helper.from_array(v, k)
         for k, v in weights.items()
@@ -67,7 +67,8 @@ def tensor(name, shape, dtype=TensorProto.FLOAT):
 
 
 def net(path, blocks=6, size=24, scale=1.0, opset=13):
-    """Blocks of Conv, BatchNormalization and a hard-swish chain, at open sizes."""
+    """A model with open sizes, of blocks of Conv, BatchNormalization and a chain of nodes that
+    computes hard swish."""
     rng = numpy.random.default_rng(0)
     nodes, weights, last = (
         [],
@@ -113,8 +114,8 @@ def net(path, blocks=6, size=24, scale=1.0, opset=13):
 
 
 def roots(path):
-    """Powers that are better square roots, on any machine; a second power is a product to our
-    kernels anyway."""
+    """A model of powers that are faster as square roots on any machine. (A second power would gain
+    nothing, since our kernels compute it as a product.)"""
     nodes = []
     for k in range(4):
         nodes += [
@@ -131,10 +132,10 @@ def roots(path):
 
 
 def measuring(script, seconds, setup="", each_batch="pass"):
-    """Writes a measuring command (search/README.md) and returns its path. seconds: an expression in
-    the `path` of a file and its bytes, `data`; 0: the file does not run. setup: statements before
-    the first batch; each_batch: statements for each `batch`, a list of paths, the number of which
-    is `batches`."""
+    """Writes a measuring command (search/README.md) and returns its path. `seconds`: a Python
+    expression for the time of a file, given its `path` and its bytes, `data`; 0 means that the file
+    does not run. `setup`: statements before the first batch. `each_batch`: statements before each
+    batch, given its list of paths, `batch`, and its number, `batches`."""
     text = MEASURING.format(
         python=sys.executable,
         setup=setup,
@@ -147,12 +148,12 @@ def measuring(script, seconds, setup="", each_batch="pass"):
 
 
 def target(folder, seconds):
-    """A measuring command that logs for how many files it was asked."""
+    """A measuring command that writes an x into the file `asked` for each file that it times."""
     log = f"open({str(folder / 'asked')!r}, 'a').write('x' * len(batch))"
     return measuring(folder / "target", seconds, each_batch=log)
 
 
-# A rule but for its name: a power that is a product.
+# A rule without its name: a second power as a product.
 SQUARED = """  axes b = 0..4
   %x : F [b..]
 from
@@ -166,7 +167,8 @@ to
 
 
 def forged(tmp_path, text, *defs):
-    """With a verdict that the loader believes; defs: one of operators that meant something else."""
+    """A file of these rules with forged verdicts, which the loader believes. `defs`: digests of
+    definitions for the verdict, as if operators had meant something else when it was given."""
     (tmp_path / "in.rules").write_text(text)
     subprocess.run(
         [

@@ -1,5 +1,5 @@
-"""Node cases and real models written anew node by node: import and export together keep the
-meaning."""
+"""Import and export together preserve the meaning of node cases and real models, when every node is
+written anew."""
 
 import pytest
 from written import check_node_cases, check_real_models

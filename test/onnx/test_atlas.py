@@ -1,4 +1,4 @@
-"""The page of scripts/atlas.py: what an update replaces, and what it leaves."""
+"""The page of scripts/atlas.py: what an update replaces, and what it keeps."""
 
 import os
 import re
@@ -14,8 +14,8 @@ def row(operator, case, ratio, rules="-"):
 
 
 def test_an_update_replaces_the_rows_of_its_cases_alone(tmp_path, monkeypatch):
-    """Rows of other cases stay, as do the cases that were not run and those that are not run now;
-    the count is that of all."""
+    """Rows of other cases stay, and so do rows of cases that could not be run this time. Lines
+    about cases that were not run stay until there is a row. The summary counts all rows."""
     import atlas
 
     monkeypatch.setattr(atlas, "KEPT", str(tmp_path))

@@ -1,4 +1,4 @@
-"""Bodies of If and Loop are optimized like models, and put back."""
+"""The bodies of If and Loop are optimized like models and put back."""
 
 import os, subprocess
 import numpy, onnx, pytest
@@ -16,12 +16,12 @@ def price(path):
 
 
 def layers(x="x", y="y", p=""):
-    """A convolution and a normalization, which become one, and an activation."""
+    """A convolution and a batch normalization, which become one convolution, and an activation."""
     return [*core(x, p + "bn_out", ""), h.make_node("Relu", [p + "bn_out"], [y], p + "relu")]
 
 
 def renamed(nodes, suffix):
-    """The same nodes with results of their own."""
+    """Copies of nodes with new names for their results."""
     made = {name for node in nodes for name in node.output}
     copies = []
     for node in nodes:
@@ -46,7 +46,7 @@ def if_model(more=()):
 
 
 def loop_model():
-    """Adds the sum of what the layers give to its state, three times."""
+    """A model with a Loop that three times adds the sum of the layers' result to its state."""
     body = h.make_graph(
         [
             *layers(),
@@ -64,7 +64,8 @@ def loop_model():
 
 
 def carrying_model():
-    """The same, and the scale of the normalization is a state that the body passes on."""
+    """The same model, except that the scale of the normalization is a state of the loop, which the
+    body passes on unchanged."""
     model = loop_model()
     loop = model.graph.node[0]
     loop.input.append("s")
@@ -126,8 +127,8 @@ def test_a_weight_that_others_use_stays(tmp_path):
 
 @pytest.mark.parametrize("part, normalized", [(0, 2), (0.75, 1)])
 def test_bodies_within_the_growth_of_the_file(tmp_path, part, normalized):
-    """Each body gets weights of its own, and the old ones are outputs: as many bodies as the file
-    may grow by stay as they are, and the run goes on."""
+    """An optimized body has weights of its own, and the old ones remain, since they are outputs.
+    Bodies for which the file would grow too much stay as they are, and the run goes on."""
     model = if_model()
     for weight in model.graph.initializer:
         model.graph.output.append(info(weight.name, tuple(weight.dims)))
@@ -152,8 +153,8 @@ def test_the_body_of_a_loop(tmp_path):
 
 
 def test_a_state_that_stays_the_same_weight(tmp_path):
-    """It is a constant of the body, so that the normalization becomes part of the convolution; the
-    loop carries it on as before."""
+    """Such a state counts as a constant of the body, so that the normalization becomes part of the
+    convolution. The loop still carries it."""
     path, out, _ = optimize(tmp_path, carrying_model())
     (graph,) = bodies(out)
     assert "BatchNormalization" not in {n.op_type for n in graph.node}
@@ -163,7 +164,7 @@ def test_a_state_that_stays_the_same_weight(tmp_path):
 
 
 def test_names_around_a_body_are_not_hidden(tmp_path):
-    """The names that new values would get are those of values around the bodies."""
+    """Values around the bodies already have the names that new values in the bodies would get."""
     taken = [h.make_node("Neg", ["x"], [f"isomer_{k}"]) for k in range(1, 40)]
     model = if_model(taken)
     path, out, _ = optimize(tmp_path, model)
@@ -176,7 +177,8 @@ def test_names_around_a_body_are_not_hidden(tmp_path):
 
 
 def test_the_whole_model_decides(tmp_path):
-    """A target on which only models without an If gain."""
+    """On this target the bodies gain by themselves, but the whole model, which has an If, does
+    not."""
     command = measuring(tmp_path / "target", "price(path)", SLOW_IF)
     path, out, said = optimize(tmp_path, if_model(), target=command)
     assert "these bodies are not used" in said and roundtrip.read(out) == roundtrip.read(path)

@@ -1,5 +1,5 @@
-"""Operators of ONNX Runtime's domain com.microsoft, run by the built-in runtime and compared with
-ONNX Runtime: those between which quantized models (QOperator) are made."""
+"""The operators of ONNX Runtime's domain com.microsoft that occur in models quantized in the format
+QOperator. The built-in runtime runs them, and the results are compared with ONNX Runtime."""
 
 import os, subprocess
 import numpy, onnx, onnxruntime, pytest
@@ -11,7 +11,9 @@ TYPES = {"uint8": TensorProto.UINT8, "int8": TensorProto.INT8}
 
 
 def compared(folder, op, dtype, tensors, parameters, order, **attributes):
-    """`order` names the node's inputs: tensors (drawn), parameters (given) or None."""
+    """Compares a node in both runtimes. `tensors`: the shapes of random inputs of this type;
+    `parameters`: inputs that are given; `order`: the names of the node's inputs, None for one left
+    out."""
     rng = numpy.random.default_rng(7)
     limits = numpy.iinfo(dtype)
     feed = {
@@ -41,14 +43,15 @@ def compared(folder, op, dtype, tensors, parameters, order, **attributes):
     assert done.returncode == 0, done.stderr
     have = numpy.load(folder / "out" / "y.npy")
     assert have.shape == want.shape and have.dtype == want.dtype
-    # ONNX Runtime multiplies by reciprocals and looks functions up: a tie may go the other way.
+    # ONNX Runtime multiplies by reciprocals and looks up functions in tables, so that a tie may be
+    # rounded the other way.
     away = numpy.abs(have.astype(int) - want.astype(int))
     assert away.max() <= 1 and numpy.mean(away != 0) < 0.02
     assert len(numpy.unique(want)) > 3, "the case shows nothing"
 
 
 def scales(dtype, **values):
-    """a=0.1 gives a_scale, a_zero."""
+    """Quantization parameters by name: a=0.1 gives a_scale and a_zero."""
     zero = numpy.array(3, dtype)
     return {
         key: part

@@ -1,5 +1,5 @@
-"""Attention in ONNX Runtime's domain com.microsoft, and what stands around it in transformers, run
-by the built-in runtime and compared with ONNX Runtime."""
+"""Attention in ONNX Runtime's domain com.microsoft, and the operators around it in transformers.
+The built-in runtime runs them, and the results are compared with ONNX Runtime."""
 
 import numpy, pytest
 from test_contrib_float import compared
@@ -23,7 +23,8 @@ MASKS = ["", "padding", "lengths", "rows", "scores", "both"]
 
 
 def masked(mask, shapes, whole, places, name="mask"):
-    """Adds the inputs of a mask: what is seen, as the input of this name, and scores to add."""
+    """Adds the inputs for a kind of mask: the places that are seen, as an input of this name, and
+    scores that are added."""
     if mask in ("padding", "both"):
         whole[name] = padding(places)
     if mask == "lengths":
@@ -182,7 +183,8 @@ def test_group_query_attention_to_padded_prompts(tmp_path, form):
 
 
 def grouped(folder, batch, new, past, places, groups, form, present, seen=None):
-    """past: how many places are seen before the new ones; places: how many there are room for."""
+    """Compares a GroupQueryAttention in both runtimes. `past`: for each batch, the number of places
+    before the new ones; `places`: the number of places for which the cache has room."""
     heads, n, total = 4, 16, max(past) + new
     shapes, whole = {"q": (batch, new, heads * n)}, {}
     if "packed" in form:

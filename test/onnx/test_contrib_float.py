@@ -1,5 +1,6 @@
-"""Operators of ONNX Runtime's domain com.microsoft on real numbers, which its optimizer makes, run
-by the built-in runtime and compared with ONNX Runtime; optimize-model keeps what they compute."""
+"""The operators of ONNX Runtime's domain com.microsoft on floats, which its optimizer makes. The
+built-in runtime runs them, and the results are compared with ONNX Runtime; optimize-model must
+preserve what they compute. This file also holds the code that the other test_contrib_*.py share."""
 
 import os, subprocess
 import numpy, onnx, onnxruntime, pytest
@@ -18,8 +19,9 @@ TYPES = {
 def saved(
     folder, op, feed, order, outputs, domain="com.microsoft", version=1, kinds={}, **attributes
 ):
-    """A model of one node; `order` names its inputs, "" leaves one out; so do outputs, which are
-    floats unless `kinds` says otherwise."""
+    """Writes a model of one node and its inputs; returns its path and the options of run-model.
+    `order` and `outputs` name the node's inputs and outputs; "" leaves one out. Outputs are floats
+    unless `kinds` says otherwise."""
     node = helper.make_node(op, order, outputs, domain=domain, **attributes)
     graph = helper.make_graph(
         [node],
@@ -37,7 +39,7 @@ def saved(
 
 
 def hold(path, name, feed):
-    """An input becomes a constant."""
+    """Turns an input of a model into a constant."""
     model = onnx.load(path)
     graph = model.graph
     graph.initializer.append(numpy_helper.from_array(feed.pop(name), name))
@@ -67,9 +69,9 @@ def compared(
     valid=None,
     **attributes,
 ):
-    """Draws inputs of these shapes; `whole` holds those that are given, `fixed` names those of
-    them that are constants of the model; away: the relative and absolute difference allowed;
-    valid: so many places of each row are compared."""
+    """Compares a node in both runtimes. `shapes`: shapes of random inputs; `whole`: inputs that are
+    given; `fixed`: names of inputs that are constants of the model; `away`: the relative and the
+    absolute difference allowed; `valid`: how many places of each batch are compared."""
     rng = numpy.random.default_rng(5)
     feed = {n: rng.uniform(-1, 1, s).astype("float32") for n, s in shapes.items()}
     feed |= {n: numpy.asarray(v) for n, v in (whole or {}).items()}
@@ -86,7 +88,7 @@ def compared(
     for name, expected in zip(used, want):
         have = numpy.load(folder / "out" / f"{name}.npy")
         assert have.shape == expected.shape
-        for b, n in enumerate(valid or []):  # the rest is whatever was there
+        for b, n in enumerate(valid or []):  # the other places are not defined
             if name == "y":
                 have[b, n:], expected[b, n:] = 0, 0
             else:

@@ -1,5 +1,6 @@
-"""Operators of ONNX Runtime's domain com.microsoft that join a product, convolution or pooling to
-what stands beside it, run by the built-in runtime and compared with ONNX Runtime."""
+"""The operators of ONNX Runtime's domain com.microsoft that fuse a product or a convolution with
+what comes before or after it. The built-in runtime runs them, and the results are compared with
+ONNX Runtime."""
 
 import pytest
 from test_contrib_float import compared

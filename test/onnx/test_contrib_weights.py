@@ -1,5 +1,6 @@
-"""Operators of ONNX Runtime's domain com.microsoft with quantized weights, and poolings of
-quantized numbers, run by the built-in runtime and compared with ONNX Runtime."""
+"""The operators of ONNX Runtime's domain com.microsoft with quantized weights, and poolings of
+quantized numbers. The built-in runtime runs them, and the results are compared with ONNX Runtime.
+"""
 
 import numpy, pytest
 import test_contrib
@@ -13,7 +14,8 @@ def drawn(dtype, *shape):
     return RNG.integers(limits.min, limits.max + 1, shape).astype(dtype)
 
 
-# What is quantized on its way may be rounded the other way at a tie.
+# The difference allowed where an operator quantizes intermediate results, since a tie may be
+# rounded the other way.
 QUANTUM = (0.02, 0.03)
 
 

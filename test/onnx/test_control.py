@@ -1,5 +1,5 @@
-"""If, Loop and Scan: run as the data decides them, with captured names, in long loops and one
-inside the other; a decided If gives way to its branch."""
+"""If, Loop and Scan run as their data decides, with captured names, in long loops and nested; and
+an If whose condition is known is replaced by its branch."""
 
 import os, subprocess
 import numpy, onnx, onnx.parser, onnxruntime, pytest
@@ -86,7 +86,7 @@ def test_loops(tmp_path, most, limit):
 
 
 def test_a_loop_that_grows(tmp_path):
-    """What it carries has other sizes in every turn."""
+    """The state of the loop has other sizes in every iteration."""
     path = model(
         tmp_path / "m.onnx",
         """(float[2] x, int64 most) => (float[p] y) {
@@ -208,8 +208,8 @@ RANKS = """(float[b,3,n] x) => (float[p,q,r] o{MORE})
 
 
 def ifs_left(tmp_path, body, more=""):
-    """How many Ifs there are in the result; x of [2, 3, 1] gives what it gave before, of [2, 3, 5]
-    it fails as before."""
+    """Optimizes a model with an If and returns the number of Ifs in the result, which must give the
+    same as the original for an x of [2, 3, 1]."""
     path, out = model(tmp_path / "m.onnx", RANKS.format(BODY=body, MORE=more)), tmp_path / "o.onnx"
     done = optimize(path, out, "--input-shape", "x:2,3,1")
     assert done.returncode == 0, done.stderr
@@ -221,7 +221,8 @@ def ifs_left(tmp_path, body, more=""):
 
 
 def test_an_if_of_two_ranks_of_which_one_cannot_go_on(tmp_path):
-    """The convolution takes three axes only: every run that ends has squeezed."""
+    """The convolution accepts only three axes, so every run that ends took the branch that
+    squeezes."""
     assert ifs_left(tmp_path, "o = Relu (v)") == 0
     with pytest.raises(Exception):
         session(tmp_path / "o.onnx").run(None, {"x": numpy.zeros((2, 3, 5), "f4")})
@@ -244,7 +245,7 @@ def test_without_rules_even_that_if_stays(tmp_path):
 
 
 def test_a_node_name_of_a_branch_that_is_taken_outside_is_dropped(tmp_path):
-    """ONNX Runtime refuses two nodes of one name in one graph."""
+    """ONNX Runtime refuses two nodes with the same name in a graph."""
     text = """(float[4] x) => (float[4] o) <bool c = {1}> {
       [twice] h = Relu (x)
       y = If (c) <then_branch = t () => (float[4] a) { [twice] a = Exp (h) },
@@ -259,7 +260,8 @@ def test_a_node_name_of_a_branch_that_is_taken_outside_is_dropped(tmp_path):
 
 
 def test_an_if_whose_names_would_collide_stays(tmp_path):
-    """Two branches that are taken define one name: only as long as they stay apart."""
+    """Both branches that are taken define the same name, which is valid only in separate
+    branches."""
     text = """(float[4] x) => (float[4] o) <bool c = {1}> {
       y = If (c) <then_branch = t () => (float[4] same) { same = Relu (x) },
                   else_branch = e () => (float[4] b) { b = Neg (x) }>

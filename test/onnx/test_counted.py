@@ -1,4 +1,4 @@
-"""run-model on models whose sizes depend on what it computes."""
+"""run-model on models in which sizes depend on computed values."""
 
 import numpy, pytest
 from onnx import TensorProto, helper
@@ -6,7 +6,7 @@ from test_run_model import run, save, tensor
 
 
 def places_of_equals(kind):
-    """Nodes that say where s is t to the last bit."""
+    """Nodes that find the places at which s and t are equal to the last bit."""
     nodes = [helper.make_node("Equal", ["s", "t"], ["same"])]
     if kind == "NonZero":
         return nodes + [helper.make_node("NonZero", ["same"], ["y"])]
@@ -16,7 +16,7 @@ def places_of_equals(kind):
 
 @pytest.mark.parametrize("kind", ["NonZero", "Compress"])
 def test_what_rounding_decides_is_counted_as_the_run_finds_it(tmp_path, kind):
-    """How many rows there are is known from values that another plan computed."""
+    """The number of rows is counted by another plan, whose rounding must not decide it."""
     rng = numpy.random.default_rng(1)
     nodes, weights, x = [], {}, "x"
     for k, size in enumerate([(64, 3, 3, 3), (64, 64, 3, 3), (64, 64, 1, 1)]):

@@ -1,5 +1,6 @@
-"""The back end for GPUs without a GPU: whole models by the generated kernels, compiled for the host
-(test/cuda), against the CPU's back end; and what is said where there is no GPU."""
+"""The back end for GPUs, tested without one: generated kernels, compiled for the host (test/cuda),
+run whole models, whose results are compared with those of the CPU's back end; and programs say
+clearly that there is no GPU."""
 
 import ctypes, os, subprocess, sys
 import numpy, pytest
@@ -13,7 +14,8 @@ BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"))
 PROGRAM, OPTIMIZE = os.path.join(BUILD, "run-model"), os.path.join(BUILD, "optimize-model")
 HOST = os.path.join(BUILD, "test", "cuda", "isomer-host.so")
 TABLE = {row["name"]: row for row in model_table()}
-# Convolutions of all kinds, a recurrent network whose cells the host runs, a softmax over 1000.
+# Models with convolutions of all kinds, with a recurrent network whose cells the host runs, and
+# with a softmax over 1000 elements.
 NAMES = [
     "ch_ppocr_mobile_v2.0_cls_infer.onnx",
     "silero_vad_16k_op15.onnx",
@@ -71,9 +73,9 @@ def test_replays_are_compared_with_single_steps(behaviour):
     assert ("replaying the recorded run gives other bytes" in done.stderr) == bool(behaviour)
 
 
-# Attention as exporters write it out, and what only looks like it: the model's body, how many steps
-# of attention its plan has. x, k, v: [2,3,20,16], [2,3,24,16], [2,3,24,8]; m: a mask that hides all
-# of some rows, f: one that does not.
+# Attention as exporters write it out, and graphs that only look like it: the body of a model, and
+# the number of attention steps in its plan. The shapes of x, k and v are [2,3,20,16], [2,3,24,16]
+# and [2,3,24,8]; m is a mask that hides some rows entirely, f one that does not.
 BEGIN = "kt = Transpose <perm = [0,1,3,2]> (k) "
 WRITTEN_OUT = {
     "factors": (
@@ -149,14 +151,15 @@ def test_attention_written_out_is_one_step(name, tmp_path):
     assert nan.any() == (name == "rows without a number")
 
 
-# Kernels of whole models for GPUs that are not here: what NVRTC makes and cuDNN plans, not run.
+# Kernels of whole models for GPUs that are not here are compiled by NVRTC or planned by cuDNN, but
+# not run.
 GPUS = ["sm_80", "sm_90", "sm_100", "sm_120"]
 HEAVY = "ISOMER_HEAVY" in os.environ
 ZOO = os.path.join(os.path.dirname(MODELS[0]), "zoo") if MODELS else ""
 
 
 def described_models():
-    """(name, path, words for run-model): a small one; with ISOMER_HEAVY all, and the zoo."""
+    """(name, path, feed options) of a small model, or with ISOMER_HEAVY of all, and of the zoo."""
     rows = [
         (os.path.basename(p), p, feed_options(TABLE[os.path.basename(p)])) for p in real_models()
     ]
@@ -193,8 +196,8 @@ def test_no_kernel_of_a_model_spills_registers(model, gpu):
     assert done.returncode == 0, done.stderr
 
 
-# x gets k elements more, so many that no host computes r; then an axis is dropped unless the other
-# has one element.
+# x grows by k elements, too many for the host to compute r; then an If drops an axis unless the
+# other axis has one element.
 SIZED = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[1,4] x, int64[1] k) => (float[m] y)
   <int64[3] none = {0,0,0}, int64[1] first = {0}, int64 one = {1}, int64 axis = {1}> {
@@ -211,8 +214,8 @@ g (float[1,4] x, int64[1] k) => (float[m] y)
 
 @needs_plugin
 def test_what_decides_sizes_is_not_computed_on_the_device(tmp_path):
-    """No kernel runs here, and a device's memory begins with rubbish: sizes and the branch of an If
-    are right only if they come from the host, and from sizes without what has them."""
+    """No kernel runs here, and the memory of the device is initially garbage. So sizes and the
+    branch of an If are right only if the host computes them, and from shapes, not from elements."""
     import onnx
 
     path = tmp_path / "sized.onnx"

@@ -1,4 +1,5 @@
-"""The program discover-rules: what models ask, what it answers, and that nothing false is kept."""
+"""The program discover-rules: the questions of models, its answers to them, and that no false rule
+is kept."""
 
 import json
 import os
@@ -16,7 +17,7 @@ from small_models import measuring, save, tensor
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"))
 CORPUS = os.path.join(ROOT, "test/cases/discover/prototype.questions")
-# What each question of the corpus needs beside --depth 1.
+# The options that each question of the corpus needs besides --depth 1.
 ANSWERED = {
     "affine": [],
     "scale": [],
@@ -53,11 +54,11 @@ def price(path):
     convs = [n.SerializeToString() for n in onnx.load(path).graph.node if n.op_type == "Conv"]
     return 1 + sum(b"strides" not in text for text in convs)
 """
-FALSE = ["dropped"]  # what looks like an answer and is none
+FALSE = ["dropped"]  # questions with an answer that looks right and is wrong
 
 
 def run(program, *arguments, **options):
-    """A program of the build folder, finished."""
+    """Runs a program of the build folder and returns the finished process."""
     return subprocess.run(
         [os.path.join(BUILD, program), *map(str, arguments)],
         cwd=ROOT,
@@ -70,13 +71,13 @@ def run(program, *arguments, **options):
 
 
 def read(path):
-    """A file's text."""
+    """The text of a file."""
     with open(path, encoding="utf-8") as file:
         return file.read()
 
 
 def corpus():
-    """The corpus's questions by the names of their graphs."""
+    """The questions of the corpus by the names of their graphs."""
     parts = re.split(r"(?m)^(?=question )", re.sub(r"(?m)^#.*\n", "", read(CORPUS)))[1:]
     found = {re.search(r"^graph (\w+)", part, re.M)[1]: part.strip("\n") for part in parts}
     assert set(found) == set(ANSWERED) | set(FALSE)
@@ -104,15 +105,16 @@ def verdicts(tmp_path, text):
 
 @pytest.mark.parametrize("name", ANSWERED)
 def test_a_question_of_the_corpus_is_answered_by_proved_rules(tmp_path, name):
-    """Constants are solved for, landmarks and views of the goal are used, and what is found holds
-    for all sizes."""
+    """Answers are found by solving for constants and by landmarks and views of the goal, and they
+    hold for all sizes."""
     text = answered(tmp_path, name, *ANSWERED[name])
     assert "\nrule found-" in text
     assert set(verdicts(tmp_path, text).values()) == {"proved"}
 
 
 def test_answers_are_the_expected_graphs(tmp_path):
-    """One product instead of two; one hard swish; the row is taken before the layers."""
+    """Among them: one product instead of two; one hard swish; a row that is taken before the layers
+    instead of after them."""
     assert re.search(
         r"to\n  %1 = add %k[23] %k[23]\n  %2 = matmul %x1 %1\n", answered(tmp_path, "parallel")
     )
@@ -143,14 +145,15 @@ def test_answers_are_the_expected_graphs(tmp_path):
 
 
 def sides(text):
-    """The operators of each rule's right side, in order."""
+    """For each rule, the operators of its right side in order."""
     return [re.findall(r"= (\w+)", rule.split("\nto\n")[1]) for rule in text.split("\nrule ")[1:]]
 
 
 def test_definitions_are_written_out(tmp_path):
-    """The squares of all channels are computed once, padded once, and read at five offsets; 3/4 of
-    a power are two roots. A step of a recurrent layer has one product for all of its gates. Three
-    rows, then three columns, are nine places. A line is an image of one row, or of one column."""
+    """In a local response normalization, the squares of all channels are computed and padded once
+    and read at five offsets, and the power of 3/4 is computed by two square roots. A step of a
+    recurrent layer has one product for all gates. A window of nine places becomes three rows and
+    then three columns. A convolution over a line becomes one over an image of one row or column."""
     lrn = sides(answered(tmp_path, "window", *ANSWERED["window"]))[0]
     assert lrn[2:9] == ["mul", "pad", "slice", "slice", "add", "slice", "add"]
     assert lrn[:2] == ["fill", "fill"]
@@ -177,7 +180,7 @@ def test_definitions_are_written_out(tmp_path):
     ],
 )
 def test_a_definition_that_is_written_out_wrongly_is_refuted(tmp_path, name, old, new):
-    """Changed by hand: read at another offset, padded elsewhere, another gate."""
+    """The answers are changed by hand: another offset, another padding, another gate."""
     good = answered(tmp_path, name, *ANSWERED[name])
     assert old in good
     bad = good.replace(old, new).replace("rule found-", "rule planted-")
@@ -187,7 +190,8 @@ def test_a_definition_that_is_written_out_wrongly_is_refuted(tmp_path, name, old
 
 
 def test_what_a_smaller_question_answers_is_not_answered_again(tmp_path):
-    """An operator before a product is written out where it stands alone, and only there."""
+    """An operator is written out only in the question about it alone, not in one in which a product
+    follows it."""
     for lines in ("  %1 = celu %x1\n  %2 = matmul %1 %k2\n",):
         source, out = tmp_path / "two.questions", tmp_path / "two.rules"
         source.write_text(
@@ -201,7 +205,8 @@ def test_what_a_smaller_question_answers_is_not_answered_again(tmp_path):
 
 
 def test_answers_are_models_at_the_sizes_of_the_place(tmp_path):
-    """Question and answers as files, with the same inputs, that a target can time."""
+    """The question and its answers are written as model files with the same inputs, which a target
+    can time."""
     sys.path.insert(0, os.path.join(ROOT, "scripts"))
     import onnx_tools
     import onnxruntime
@@ -224,7 +229,7 @@ def test_answers_are_models_at_the_sizes_of_the_place(tmp_path):
 
 
 def test_times_that_were_measured_are_read_again(tmp_path):
-    """A run that was killed while it wrote a line measures that one anew."""
+    """A line that was cut off when a run was killed is ignored, so that it is measured again."""
     sys.path.insert(0, os.path.join(ROOT, "scripts"))
     import discover_steps
 
@@ -235,14 +240,15 @@ def test_times_that_were_measured_are_read_again(tmp_path):
 
 
 def test_what_only_looks_equal_is_refuted(tmp_path):
-    """The maximum of many numbers is positive at every random point that is tried."""
+    """The maximum of many numbers is positive at every random point that is tried, but not
+    always."""
     text = answered(tmp_path, FALSE[0], "--depth", "0")
     assert "\nrule found-" in text
     assert set(verdicts(tmp_path, text).values()) == {"refuted"}
 
 
 def test_a_false_answer_is_refuted_and_dropped(tmp_path):
-    """A candidate with an operator changed by hand does not get past the prover."""
+    """The prover refutes a candidate in which an operator was changed by hand."""
     good = answered(tmp_path, "parallel")
     bad = re.sub(r"add (%k. %k.)", r"sub \1", good).replace("rule found-", "rule planted-")
     assert bad != good
@@ -256,7 +262,8 @@ def test_a_false_answer_is_refuted_and_dropped(tmp_path):
 
 @pytest.fixture(name="model")
 def small_model(tmp_path):
-    """A convolution, a scale of one number, a shift of one; twice, of other sizes."""
+    """A model that twice has a convolution, a multiplication by a number and an addition of one, at
+    different sizes."""
     nodes, weights, last = [], {}, "x"
     random = numpy.random.default_rng(3)
     for k, (inputs, outputs) in enumerate(((3, 8), (8, 5))):
@@ -274,7 +281,8 @@ def small_model(tmp_path):
 
 
 def test_a_model_asks_and_the_answer_makes_it_faster(tmp_path, model):
-    """Two places of different sizes ask one question; the rule that answers it applies to both."""
+    """Two places of different sizes ask the same question, and the rule that answers it applies to
+    both."""
     listed = run("discover-rules", model, "--list", "--operators", "3")
     assert listed.returncode == 0, listed.stderr
     triples = [
@@ -301,7 +309,7 @@ def test_a_model_asks_and_the_answer_makes_it_faster(tmp_path, model):
 
 
 def one_convolution(path, constant):
-    """A convolution to one channel, its kernel a constant or an input."""
+    """A model of a convolution to one channel, whose kernel is a constant or an input."""
     kernel = numpy.random.default_rng(4).standard_normal((1, 8, 3, 3)).astype("float32")
     inputs = [tensor("x", [1, 8, 16, 24])] + ([] if constant else [tensor("w", kernel.shape)])
     nodes = [helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])]
@@ -310,7 +318,8 @@ def one_convolution(path, constant):
 
 
 def test_results_of_multiples_are_asked_about_as_such(tmp_path):
-    """A result of 16 by 24 places: blocks of two and of four fit both sizes, of three one."""
+    """For a result of 16 by 24 places, blocks of two and of four divide both sizes, and blocks of
+    three divide one."""
     model = one_convolution(tmp_path / "m.onnx", True)
     listed = run("discover-rules", model, "--list", "--operators", "1")
     assert listed.returncode == 0, listed.stderr
@@ -320,9 +329,9 @@ def test_results_of_multiples_are_asked_about_as_such(tmp_path):
 
 @pytest.mark.parametrize("constant, limit", [(True, None), (True, "16"), (False, None)])
 def test_a_constant_that_is_solved_for_is_computed_before(tmp_path, constant, limit):
-    """`select` has no operator in a file: its rule applies where what it takes is a constant, and
-    only there, and it is computed however little may be. A target on which convolutions with
-    strides are fast; both files agree."""
+    """`select` has no ONNX operator. So its rule applies only where its input is a constant, and
+    the selected constant is computed whatever the limit on computed constants is. The target makes
+    convolutions with strides fast; original and result agree."""
     proved = tmp_path / "proved.rules"
     (tmp_path / "block.rules").write_text(
         answered(tmp_path, "block", *ANSWERED["block"]), encoding="utf-8"
@@ -346,8 +355,8 @@ def test_a_constant_that_is_solved_for_is_computed_before(tmp_path, constant, li
 
 
 def test_optimize_model_uses_the_discovered_rules():
-    """Those of the target are part of what comes with the program, with valid verdicts; a command
-    of one's own, and another target, has none."""
+    """The discovered rules of a target come with the program, with valid verdicts. For the built-in
+    runtime and for a command of the user's own there are none."""
     folder = os.path.join(ROOT, "rules/discovered")
     names = re.findall(r"^rule (\S+)$", read(os.path.join(folder, "onnxruntime.rules")), re.M)
     assert names
@@ -377,7 +386,7 @@ def test_optimize_model_uses_the_discovered_rules():
     ],
 )
 def test_a_bad_question_is_named(tmp_path, text, said):
-    """Exit status 3, with the place."""
+    """The exit status is 3, and the message says where the error is."""
     path = tmp_path / "bad.questions"
     path.write_text(text, encoding="utf-8")
     done = run("discover-rules", path)
@@ -385,7 +394,7 @@ def test_a_bad_question_is_named(tmp_path, text, said):
 
 
 def test_usage():
-    """Exit status 2: without files; 5: a file that is not there."""
+    """The exit status is 2 without files, and 5 for a missing file."""
     assert run("discover-rules").returncode == 2
     assert run("discover-rules", "nosuch.questions").returncode == 5
     assert run("discover-rules", "nosuch.onnx").returncode == 5
@@ -403,7 +412,7 @@ def test_usage():
     ],
 )
 def test_sizes_that_no_model_has_are_refused(tmp_path, words, said):
-    """Exit status 2; a size that one of several models has is taken."""
+    """The exit status is 2. A size that only one of several models has is accepted."""
     nodes = [helper.make_node("Relu", ["x"], ["y"])]
     one = save(tmp_path / "one.onnx", nodes, [tensor("x", [1, 2, "h"])], [tensor("y", None)], {})
     two = save(tmp_path / "two.onnx", nodes, [tensor("x", [1, "w"])], [tensor("y", None)], {})
@@ -415,7 +424,8 @@ def test_sizes_that_no_model_has_are_refused(tmp_path, words, said):
 
 
 def test_what_pays_is_chosen_from_the_places_of_a_report(tmp_path):
-    """A place that gains too little, was not timed, or needed other rules too keeps no rule."""
+    """No rule is kept for a place that gains too little, was not timed, or needed other rules,
+    too."""
     sys.path.insert(0, os.path.join(ROOT, "scripts"))
     import discover
 
@@ -445,9 +455,9 @@ def test_what_pays_is_chosen_from_the_places_of_a_report(tmp_path):
 
 
 def test_what_another_optimizer_has_is_told(tmp_path):
-    """An optimizer that makes the right side of the left one has the rule; one that makes the left
-    side of the right one has the reverse; one that changes nothing has neither. Attributes count.
-    """
+    """An optimizer that turns the left side into the right one has the rule, one that turns the
+    right side into the left one has the reverse, and one that changes nothing has neither. Nodes
+    with different attributes are different."""
     sys.path.insert(0, os.path.join(ROOT, "scripts"))
     import check_novelty
 
@@ -459,7 +469,7 @@ def test_what_another_optimizer_has_is_told(tmp_path):
     write("other.onnx", helper.make_node("Elu", ["x"], ["y"], alpha=0.5))
 
     class Fake:
-        """Makes one file of everything, or changes nothing."""
+        """An optimizer that turns every model into the same one, or changes nothing."""
 
         def __init__(self, makes=None):
             self.makes = makes

@@ -1,4 +1,4 @@
-"""Questions of bodies of control flow: If, Loop and Scan, at any depth."""
+"""The bodies of If, Loop and Scan, at any depth, ask questions, and the answers improve them."""
 
 import json, os, re, subprocess
 import numpy, onnx, pytest
@@ -9,7 +9,7 @@ import roundtrip
 
 BUILD = os.path.dirname(roundtrip.OPTIMIZE)
 SHAPE = [2, 32, 48]
-# A target that takes a second for each product that is not one of means, wherever it stands.
+# A target that takes a second for each product that is not one of means, at any depth.
 COSTLY = """import onnx
 def costly(graph):
     means = {n.output[0] for n in graph.node if n.op_type == "ReduceMean"}
@@ -24,7 +24,8 @@ def info(name, shape, dtype=T.FLOAT):
 
 
 def mean(x, y, p=""):
-    """The mean over the tokens of their products with a matrix, which no library rule improves."""
+    """Nodes for the mean over the tokens of their products with a matrix. No rule of the library
+    improves them."""
     return [
         h.make_node("MatMul", [x, "w"], [p + "product"]),
         h.make_node("ReduceMean", [p + "product"], [p + "mean"], axes=[1], keepdims=1),
@@ -49,7 +50,7 @@ def simple():
 
 
 def nested():
-    """In a branch of an If in a branch; what it reads is made in the branch around it."""
+    """A model with an If in a branch of an If. The inner branch reads a value of the outer one."""
     inner = h.make_node("If", ["other"], ["in_y"], then_branch=branch("a", "z"))
     inner.attribute.append(h.make_attribute("else_branch", absolute("c")))
     made = [h.make_node("Exp", ["x"], ["e"]), h.make_node("Sin", ["e"], ["z"]), inner]
@@ -59,7 +60,7 @@ def nested():
 
 
 def repeated():
-    """A Loop that scales x and takes its mean, three times."""
+    """A model with a Loop that three times adds its state to x and takes the mean of products."""
     nodes = [
         h.make_node("Add", ["x", "state"], ["sum"]),
         *mean("sum", "next"),
@@ -71,7 +72,7 @@ def repeated():
 
 
 def scanned():
-    """A Scan over the first axis."""
+    """A model with a Scan over the first axis."""
     nodes = [h.make_node("Unsqueeze", ["row", "front"], ["one"]), *mean("one", "out")]
     body = h.make_graph(nodes, "body", [info("row", [32, 48])], [info("out", [1, 1, 48])])
     node = h.make_node("Scan", ["x"], ["y"], "scan", body=body, num_scan_inputs=1)
@@ -100,8 +101,7 @@ def save(path, made, shape=None):
 
 
 def listed(path, *options):
-    """The questions that a product and its mean are, and nothing else is; the sizes that they are
-    asked at."""
+    """The questions about exactly a product and its mean, as text with their sizes."""
     done = subprocess.run(
         [os.path.join(BUILD, "discover-rules"), path, "--list", "--operators", "2", *options],
         capture_output=True,
@@ -115,7 +115,8 @@ def listed(path, *options):
 
 @pytest.mark.parametrize("made", [simple, nested, repeated, scanned])
 def test_bodies_ask(tmp_path, made):
-    """The weights of the graph around them are constants; --no-bodies leaves them out."""
+    """Bodies ask, and weights of the graph around them count as constants. With --no-bodies they do
+    not ask."""
     path = save(tmp_path / "m.onnx", made())
     asked = listed(path)
     assert asked and all("%k" in part and "from=m\n" in part for part in asked)
@@ -125,7 +126,8 @@ def test_bodies_ask(tmp_path, made):
 
 
 def test_a_body_that_is_not_asked(tmp_path):
-    """What cannot be a model of its own is named, with the reason, unless --quiet is given."""
+    """A body that cannot be a model of its own is named with the reason, unless --quiet is
+    given."""
     path = save(tmp_path / "m.onnx", simple())
     model = onnx.load(path)
     model.ir_version = 3
@@ -141,7 +143,7 @@ def test_a_body_that_is_not_asked(tmp_path):
 
 @pytest.mark.parametrize("options", [("--dim", "n=23"), ("--input-shape", "x:2,23,48")])
 def test_a_size_from_outside(tmp_path, options):
-    """An open size of a value around the body has the number that it has there."""
+    """An open size of a value around the body has the same number in the body."""
     path = save(tmp_path / "m.onnx", nested(), [2, "n", 48])
     asked, other = listed(path, *options), listed(path, "--dim", "n=19")
     assert asked and all(re.search(r"(?m)^at .*=23\b", part) for part in asked)
@@ -149,7 +151,8 @@ def test_a_size_from_outside(tmp_path, options):
 
 
 def test_a_size_that_is_made_outside(tmp_path):
-    """Where nothing gives the size of x, that of two of them is twice as large in the body, too."""
+    """If no option gives the size of x, the size of x joined to itself is twice as large in the
+    body, too."""
     twice = h.make_node("Concat", ["x", "x"], ["xx"], axis=1)
     made = [twice, *choice(branch("a", "xx"), absolute("b"))], [info("cond", (), T.BOOL)], None
     asked = listed(save(tmp_path / "m.onnx", made, [2, "n", 48]))
@@ -157,7 +160,8 @@ def test_a_size_that_is_made_outside(tmp_path):
 
 
 def test_a_profile_of_the_node(tmp_path):
-    """Its time is shared by the nodes in it, at most all of it for one branch."""
+    """The time of the If in the profile is divided among the nodes of its branches; one branch gets
+    all of it at most."""
     path, profile = save(tmp_path / "m.onnx", simple()), tmp_path / "profile"
     for seconds in (0.5, 5):
         profile.write_text(f"machine 1e15 1e15\nnode 0 {seconds}\n")
@@ -169,7 +173,8 @@ def test_a_profile_of_the_node(tmp_path):
     "made, rules", [(simple, ["--rules", "none"]), (nested, []), (repeated, [])]
 )
 def test_what_is_found_improves_the_bodies(tmp_path, made, rules):
-    """optimize-model --discover: asked in a body, answered, proved, and used in it."""
+    """With optimize-model --discover, the question of a body is answered, and the rule is proved
+    and used in it."""
     path, out = save(tmp_path / "m.onnx", made()), tmp_path / "o.onnx"
     command = measuring(tmp_path / "target", "1 + costly(onnx.load(path).graph)", COSTLY)
     done = subprocess.run(

@@ -1,5 +1,5 @@
-"""optimize-model --discover: rules that a model asks for are found, proved, used in the same run
-and kept in the user's own folder."""
+"""optimize-model --discover finds and proves rules that a model asks for, uses them in the same run
+and keeps them in the user's own folder."""
 
 import json
 import os
@@ -15,13 +15,13 @@ from small_models import save, tensor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"))
-OWN = "isomer/rules/isomer.rules"  # in the data folder
+OWN = "isomer/rules/isomer.rules"  # the user's own rules, in XDG_DATA_HOME
 
 
 @pytest.fixture(name="model")
 def mean_of_products(tmp_path):
-    """The mean over the tokens of their products with a matrix: the product of the mean. No rule of
-    the library says so."""
+    """A model that computes the mean over the tokens of their products with a matrix. It equals the
+    product of the mean, but no rule of the library says so."""
     weights = numpy.random.default_rng(1).standard_normal((256, 256)).astype("float32")
     nodes = [
         helper.make_node("MatMul", ["x", "w"], ["p"]),
@@ -32,7 +32,7 @@ def mean_of_products(tmp_path):
 
 
 def command(tmp_path, model, *options):
-    """The words of a run of optimize-model, and its environment."""
+    """The command line of optimize-model and its environment."""
     words = [
         *(os.path.join(BUILD, "optimize-model"), model, tmp_path / "out.onnx"),
         *("--cost", "flops", "--report", tmp_path / "report.json", *options),
@@ -41,7 +41,7 @@ def command(tmp_path, model, *options):
 
 
 def optimize(tmp_path, model, *options):
-    """A run of optimize-model, finished, and its report."""
+    """Runs optimize-model: the finished process and the report, or None if it failed."""
     words, env = command(tmp_path, model, *options)
     done = subprocess.run(
         words, cwd=ROOT, env=env, capture_output=True, text=True, timeout=300, check=False
@@ -58,8 +58,9 @@ def used(report):
 
 @pytest.mark.parametrize("rules", [[], ["--rules", "none"]])
 def test_what_is_found_is_used_and_kept(tmp_path, model, rules):
-    """The library, or no library, leaves the model as it is. With --discover a rule is found that
-    makes it cheaper; a later run finds it in the user's folder unless it names its rules."""
+    """With and without the library, the model stays as it is. With --discover a rule is found that
+    makes it cheaper. A later run finds this rule in the user's folder, unless an option names the
+    rules to use."""
     _, report = optimize(tmp_path, model, *rules)
     assert not report["changed"] and report["discovered"] is None
     done, report = optimize(tmp_path, model, *rules, "--discover", "60")
@@ -78,12 +79,12 @@ def test_what_is_found_is_used_and_kept(tmp_path, model, rules):
 
 
 def test_what_the_file_holds_stays(tmp_path, model):
-    """New rules are added after what --rules-out holds; the same ones are not added twice; the
-    default folder is not touched."""
+    """New rules are added at the end of the file of --rules-out, none of them twice. The default
+    folder is not touched."""
     out = tmp_path / "own folder/mine.rules"
     done, report = optimize(tmp_path, model, "--discover", "60", "--rules-out", out)
     assert done.returncode == 5 and "mine.rules: cannot write" in done.stderr and report is None
-    assert not out.parent.exists()  # a slip in the path makes no folder
+    assert not out.parent.exists()  # a typing error in the path makes no folder
     out.parent.mkdir()
     for _ in range(2):
         _, report = optimize(tmp_path, model, "--discover", "60", "--rules-out", out)
@@ -100,8 +101,8 @@ def test_what_the_file_holds_stays(tmp_path, model):
 
 
 def test_a_rule_whose_proof_does_not_hold_is_not_used(tmp_path, model):
-    """An own rule that was changed by hand is passed over, and said; a file without rules is an
-    error that names it."""
+    """A rule of the user's own file that was changed by hand is skipped with a message. If the file
+    does not contain rules, that is an error, which names the file."""
     _, report = optimize(tmp_path, model, "--discover", "60")
     kept = tmp_path / "data" / OWN
     text = kept.read_text(encoding="utf-8")
@@ -116,13 +117,13 @@ def test_a_rule_whose_proof_does_not_hold_is_not_used(tmp_path, model):
 
 
 def leftovers(folder):
-    """What a run leaves in its folder for temporary files."""
+    """The temporary files that a run has left."""
     return [name for name in os.listdir(folder) if name.startswith("isomer-")]
 
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGINT"])
 def test_an_interrupted_run_leaves_nothing_half_done(tmp_path, model, name):
-    """Whenever it ends, the file of rules is not there, as it was, or complete, and no model is
+    """Whenever the signal comes, the file of rules is as it was or complete, and no model is
     written."""
     kept = tmp_path / "data" / OWN
     kept.parent.mkdir(parents=True)
@@ -132,7 +133,7 @@ def test_an_interrupted_run_leaves_nothing_half_done(tmp_path, model, name):
     (tmp_path / "t").mkdir()
     env["TMPDIR"] = str(tmp_path / "t")
     for after in (0.0, 0.1, 0.3, 1.0):
-        (tmp_path / "out.onnx").unlink(missing_ok=True)  # of a run that ended before the signal
+        (tmp_path / "out.onnx").unlink(missing_ok=True)  # from a run that ended before the signal
         with subprocess.Popen(words, cwd=ROOT, env=env, stderr=subprocess.DEVNULL) as process:
             time.sleep(after)
             process.send_signal(getattr(signal, name))
@@ -156,13 +157,14 @@ def test_an_interrupted_run_leaves_nothing_half_done(tmp_path, model, name):
 
 @pytest.mark.parametrize("option", [["--frozen"], ["--replay", "no.log"]])
 def test_what_depends_on_time_cannot_be_repeated(tmp_path, model, option):
-    """Exit status 2."""
+    """The exit status is 2."""
     done, _ = optimize(tmp_path, model, "--discover", "5", *option)
     assert done.returncode == 2 and option[0] in done.stderr
 
 
 def ordered(tmp_path, model, profile):
-    """The operators of what the model asks, in that order."""
+    """Lists the questions of a model with this profile: the finished process and the operators of
+    the questions in order."""
     path = tmp_path / "profile"
     path.write_text(profile, encoding="utf-8")
     listed = subprocess.run(
@@ -177,7 +179,8 @@ def ordered(tmp_path, model, profile):
 
 
 def test_a_profile_orders_the_questions(tmp_path, model):
-    """By the time that is lost: what is taken less what the machine needs."""
+    """The order is by the time that is lost: the time taken minus the time that the machine
+    needs."""
     machine = "machine 1e11 1e10\nother Reorder 0.5\n"
     for node, operator in ((0, "matmul"), (1, "reduce_mean")):
         listed, found = ordered(tmp_path, model, machine + f"node {node} 0.01\n")
@@ -189,5 +192,5 @@ def test_a_profile_orders_the_questions(tmp_path, model):
 
 @pytest.mark.parametrize("profile", ["machine 1e11 1e10\nnode 9 1\n", "node 0 1\n"])
 def test_a_profile_of_another_model_is_refused(tmp_path, model, profile):
-    """Exit status 3."""
+    """The exit status is 3."""
     assert ordered(tmp_path, model, profile)[0].returncode == 3

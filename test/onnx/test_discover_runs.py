@@ -1,4 +1,5 @@
-"""Runs of discover-rules that are killed, continued, or shared: the same answers as from one."""
+"""Runs of discover-rules that are killed and continued, or shared by several processes, give the
+same answers as one run."""
 
 import json
 import os
@@ -13,12 +14,12 @@ from test_discover import BUILD, CORPUS, ROOT, corpus, read, run
 
 
 def contents(folder):
-    """What each file of a folder holds."""
+    """The text of each file of a folder by name."""
     return {name: read(os.path.join(folder, name)) for name in os.listdir(folder)}
 
 
 def started(*command):
-    """A program of the build folder, running."""
+    """Starts a program of the build folder."""
     return subprocess.Popen(
         [os.path.join(BUILD, command[0]), *map(str, command[1:])],
         cwd=ROOT,
@@ -32,7 +33,7 @@ QUICKLY = ["discover-rules", CORPUS, "--depth", "0", "-q"]
 
 @pytest.fixture(scope="module", name="whole")
 def whole_run(tmp_path_factory):
-    """Of one process: what it keeps, its rules, and the seconds that it took."""
+    """A run of one process: the files that it keeps, its rules, and the seconds that it took."""
     kept = tmp_path_factory.mktemp("whole")
     start = time.monotonic()
     done = run(*QUICKLY, "--resume", kept / "kept", "-o", kept / "rules")
@@ -51,8 +52,8 @@ def test_the_same_rules_on_any_number_of_threads(tmp_path, whole):
 
 
 def test_a_killed_run_continues(tmp_path, whole):
-    """Answers are kept question by question: after SIGKILL the rest is done, with the same
-    result."""
+    """Answers are kept question by question. After SIGKILL, another run does the rest, with the
+    same result."""
     out, report = tmp_path / "out.rules", tmp_path / "r.json"
     kept = tmp_path / "kept"
     with started(*QUICKLY, "--resume", kept, "-o", out) as process:
@@ -67,9 +68,9 @@ def test_a_killed_run_continues(tmp_path, whole):
 
 
 def test_killed_at_any_moment_the_files_are_the_same(tmp_path, whole):
-    """Ten times SIGKILL, each after a random part of the time of a whole run; whatever has the name
-    of a question is whole. A run that ends before is begun anew and gets half the time, since the
-    machine may have become faster."""
+    """Runs are killed ten times, each after a random part of the time of a whole run. Every file
+    that has the name of a question is complete. If a run ends before it is killed, everything
+    starts again with half the time, since the machine may have become faster."""
     expected, rules, took = whole
     kept, out = tmp_path / "kept", tmp_path / "out.rules"
     random, killed, share = Random(5), 0, 1 / 8
@@ -92,8 +93,8 @@ def test_killed_at_any_moment_the_files_are_the_same(tmp_path, whole):
 
 
 def test_shards_share_the_questions(tmp_path, whole):
-    """Three at a time, each answers its own: together the files of one process. Then the command
-    without --shard asks nothing more."""
+    """Three processes run at the same time, and each answers its own questions; together they write
+    the files of one process. Then a run without --shard has nothing left to answer."""
     kept, out, report = tmp_path / "kept", tmp_path / "out.rules", tmp_path / "r.json"
     shards = []
     for k in range(3):
@@ -126,7 +127,7 @@ def test_a_shard_that_cannot_be_is_refused(tmp_path, words):
 
 
 def test_answers_of_other_options_are_not_taken(tmp_path):
-    """What is kept names the options that it depends on."""
+    """Kept answers name the options on which they depend."""
     kept, report = tmp_path / "kept", tmp_path / "r.json"
     source = tmp_path / "q.questions"
     source.write_text(corpus()["affine"] + "\n", encoding="utf-8")

@@ -1,5 +1,5 @@
-"""Questions about bytes, truth values, comparisons and choices: what is asked of them and answered,
-that it is proved, with which class, and used."""
+"""Questions about bytes, truth values, comparisons and choices (where): which are asked, how they
+are answered, and that the answers are proved, with their classes, and used."""
 
 import json
 import os
@@ -14,7 +14,8 @@ from small_models import measuring, save, tensor
 from test_discover import BUILD, ROOT, read, run, sides
 
 CORPUS = os.path.join(ROOT, "test/cases/discover/types.questions")
-# The operators of an answer, and the class that its proof gives; None: there is no answer.
+# For each question, the operators of an answer and the class that its proof gives; None if there is
+# no proved answer.
 ANSWERED = {
     "dequantize_transposed": (["transpose", "dequantize"], "exact"),
     "dequantize_rows_transposed": (["transpose", "dequantize"], "exact"),
@@ -66,8 +67,8 @@ def proofs(tmp_path, text):
 
 @pytest.mark.parametrize("name", ANSWERED)
 def test_a_question_about_other_types_is_answered(tmp_path, name):
-    """The expected graph is among the answers, and all of them are proved; where there is none, no
-    answer is proved."""
+    """The expected graph is among the answers, and all answers are proved. If none is expected, no
+    answer is proved as exact."""
     text = answered(tmp_path, name)
     said = proofs(tmp_path, text)
     if not ANSWERED[name]:
@@ -92,15 +93,17 @@ def test_a_question_about_other_types_is_answered(tmp_path, name):
     ],
 )
 def test_a_wrong_answer_is_refuted(tmp_path, name, old, new):
-    """Planted: no zero point, another part, the same order, the other choice, the hidden values;
-    bytes that were quantized without the zero point that they had."""
+    """Each answer is changed by hand: without the zero point, with another part, with the order
+    unchanged, with the other choice, with the hidden values, or quantized without the zero point
+    that the bytes had."""
     good = answered(tmp_path, name)
     assert good.count(old) == 1
     assert [verdict for verdict, _ in proofs(tmp_path, good.replace(old, new))] == ["refuted"]
 
 
 def quantized(path):
-    """Bytes become floats, are transposed, compared, masked and quantized again."""
+    """A model that dequantizes bytes, transposes, compares and masks the floats, and quantizes them
+    again."""
     rng = numpy.random.default_rng(3)
     weights = {
         "scale": numpy.float32(0.05),
@@ -128,7 +131,7 @@ def quantized(path):
 
 
 def test_all_nodes_of_a_quantized_model_ask(tmp_path):
-    """Questions of one operator: each kind of node is among them."""
+    """The questions of one operator include every kind of node."""
     model = quantized(tmp_path / "m.onnx")
     done = run("discover-rules", model, "--list", "--operators", "1")
     assert done.returncode == 0, done.stderr
@@ -137,7 +140,8 @@ def test_all_nodes_of_a_quantized_model_ask(tmp_path):
 
 
 def test_zero_points_do_not_make_questions(tmp_path):
-    """Places that differ in their zero points alone ask the same, unless one is 0."""
+    """Places that differ only in their zero points ask the same question, unless one of these is
+    0."""
     nodes, weights = [], {"scale": numpy.float32(0.0531234)}
     for zero in (0, 7, 120, 128):
         weights[f"z{zero}"] = numpy.array(zero, "uint8")
@@ -158,8 +162,8 @@ def test_zero_points_do_not_make_questions(tmp_path):
 
 
 def test_questions_about_floats_take_no_truth_values(tmp_path):
-    """Comparisons fit any two terms, but from what they give nothing leads back: 1,094 evaluations
-    without them, 1,234 with them."""
+    """Any two terms could be compared, but nothing leads from truth values back to floats, so such
+    terms are not tried: there are 1,094 evaluations without them, and 1,234 with them."""
     source, report = tmp_path / "q.questions", tmp_path / "r.json"
     source.write_text(
         "question q count=1 seconds=1 most=1 from=-\nat a=64 b=512\ngraph q\n"
@@ -172,7 +176,7 @@ def test_questions_about_floats_take_no_truth_values(tmp_path):
     assert json.loads(read(report))["evaluated"] < 1200
 
 
-# A transpose of floats takes a second for each of its bytes, all else next to nothing.
+# A target on which a transpose takes a second for each of its bytes, and all else almost nothing.
 SLOW = """import onnx
 def price(path):
     graph = onnx.shape_inference.infer_shapes(onnx.load(path)).graph
@@ -183,8 +187,8 @@ def price(path):
 
 
 def test_what_is_found_moves_bytes_in_the_model(tmp_path):
-    """The model's own questions are answered, the answer is proved and, with no other rule, the
-    transpose is one of bytes."""
+    """The model's own questions are answered, the answer is proved, and this rule alone turns the
+    transpose of floats into one of bytes."""
     model = quantized(tmp_path / "m.onnx")
     found, proved = tmp_path / "found.rules", tmp_path / "proved.rules"
     slow = measuring(tmp_path / "slow", "price(path)", SLOW)

@@ -1,5 +1,6 @@
-"""Operators of a runtime's own domain in results: where --domain or the target allows them, with
-their opset import, and nowhere else; and ordinary spellings that a runtime is faster with."""
+"""Results contain operators of a runtime's own domain only where --domain or the target allows
+them, and then import that domain. Tests of rules that only respell a graph, because a runtime is
+faster with it, are here, too."""
 
 import os, subprocess
 import numpy, onnx, onnxruntime, pytest
@@ -10,7 +11,7 @@ OPTIMIZE = os.path.join(BUILD, "optimize-model")
 
 
 class Graph:
-    """Nodes one after the other; a call returns the name of the value."""
+    """A graph that is built node by node: a call adds a node and returns the name of its value."""
 
     def __init__(self):
         self.nodes, self.constants = [], []
@@ -116,7 +117,7 @@ def test_not_allowed(words, tmp_path):
 @pytest.mark.parametrize("batch", [1, 2, "n"])
 @pytest.mark.parametrize("spelling", ["reciprocal", "div"])
 def test_rms_norm(spelling, batch, tmp_path):
-    """ONNX has it since opset 23; before that it stays spelled out."""
+    """ONNX has RMSNormalization since opset 23; before that it stays spelled out."""
     path, out = tmp_path / "m.onnx", tmp_path / "o.onnx"
     rms_norm(23, path, spelling, batch)
     assert [op for _, op in operators(optimize(path, out))] == ["RMSNormalization"]
@@ -127,7 +128,7 @@ def test_rms_norm(spelling, batch, tmp_path):
 
 
 def test_onnx_has_its_own_name(tmp_path):
-    """What ONNX has at the model's opset is not written in another domain."""
+    """An operator that ONNX has at the opset of the model is not written in another domain."""
     path, out = tmp_path / "m.onnx", tmp_path / "o.onnx"
     gelu_by_tanh(20, path)
     model = optimize(path, out, "--domain", "com.microsoft")
@@ -135,8 +136,8 @@ def test_onnx_has_its_own_name(tmp_path):
 
 
 def test_target_allows(tmp_path):
-    """With ONNX Runtime as the target its domain is on, with another command it is not: the rule is
-    left out there, and --domain none leaves it out here."""
+    """If ONNX Runtime is the target, its domain is allowed, unless --domain none is given. For
+    another command it is not allowed, and the rule is left out."""
     path, out = tmp_path / "m.onnx", tmp_path / "o.onnx"
     gelu_by_tanh(17, path)
     base = [OPTIMIZE, path, out, "--enable", "gelutanh-pow", "--verbose", "--dry-run"]
@@ -164,8 +165,8 @@ def test_unknown_domain(tmp_path):
 
 
 def test_sum(tmp_path):
-    """An addition in front of a layer normalization becomes a Sum, which ONNX Runtime leaves alone;
-    the target finds that this is faster."""
+    """An addition before a layer normalization becomes a Sum, which ONNX Runtime does not fuse; the
+    target finds that this is faster."""
     g, path, out = Graph(), tmp_path / "m.onnx", tmp_path / "o.onnx"
     r = g("Relu", "x")
     norm = [g.weight(256), g.weight(256)]
@@ -180,7 +181,7 @@ def test_sum(tmp_path):
 
 
 def branch(g, x, channels, kernel, group):
-    """A convolution with a bias that keeps the sizes."""
+    """A convolution with a bias that preserves the sizes."""
     pad = kernel // 2
     w = g.weight(channels, channels // group, kernel, kernel)
     return g("Conv", x, w, g.weight(channels), pads=[pad] * 4, group=group)
@@ -202,8 +203,8 @@ def enable(rules):
 
 @pytest.mark.parametrize("group", [1, 6])
 def test_branches(group, tmp_path):
-    """Convolutions of one tensor with kernels of two sizes and a batch normalization, added, are
-    one convolution."""
+    """The sum of a batch normalization of a tensor and convolutions of it with kernels of two sizes
+    becomes one convolution."""
     g, path, out = Graph(), tmp_path / "m.onnx", tmp_path / "o.onnx"
     parts = [branch(g, "x", 6, kernel, group) for kernel in (1, 3, 3)] + [batch_norm(g, "x", 6)]
     y = parts[0]

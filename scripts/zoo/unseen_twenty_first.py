@@ -29,7 +29,7 @@ model("uvdoc", {"x": ((1, 3, 240, 168), None)}, opset=18)(
 )
 
 
-@model("deimv2_n", image(320), script=True, opset=16)
+@model("deimv2_n", image(320), script=True, unordered=True, opset=16)
 def detector():
     import transformers
 

@@ -15,7 +15,7 @@ static const char *const files[] = {
     "rules/generated/elementwise-3.rules", "rules/generated/taso-3.rules",
     "rules/generated/search/gains.rules",  "rules/generated/trades.rules",
     "rules/generated/taso-4.rules"};
-enum { EVERY = 5 };
+enum { EVERY = 5 }; /* only every fifth rule is checked */
 
 static void verdicts_hold(void **state) {
     (void)state;

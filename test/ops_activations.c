@@ -14,7 +14,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { N = 4001, SPECIAL = 14, MOST = 67 };
+enum { N = 4001, SPECIAL = 14, MOST = 67 }; /* MOST: the longest part of a run that is compared */
 static const float special[SPECIAL] = {0.0f,  -0.0f,  1e-30f, -1e-30f, 20.0f,    -20.0f,    88.5f,
                                        90.0f, -90.0f, 3e38f,  -3e38f,  INFINITY, -INFINITY, NAN};
 static const Simd *table[SIMD_TABLES];

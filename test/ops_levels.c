@@ -16,7 +16,7 @@ typedef struct Drawn {
     Scalar code[4];
     int64_t rows, terms, columns;
     float *slot[VIEWS];
-    double *want;
+    double *want; /* for each element, the result and how far it may be off */
 } Drawn;
 
 static int64_t draw(Drawn *t, int64_t low, int64_t high) {

@@ -23,7 +23,7 @@
 #include <cmocka.h>
 
 typedef struct Tally {
-    int loops, views, buffers, kinds[STEP_KIND_COUNT];
+    int loops, views, buffers, kinds[STEP_KIND_COUNT]; /* loops: trials that were compared */
 } Tally;
 
 static void compare(Trial *t, const char *what, double tolerance) {

@@ -11,8 +11,8 @@
 
 enum { BLOCKS = 60, ROUNDS = 3000 };
 typedef struct Held {
-    unsigned char *at;
-    size_t n;
+    unsigned char *at; /* the block; NULL: not allocated */
+    size_t n;          /* its bytes */
     unsigned char mark;
 } Held;
 

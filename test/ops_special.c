@@ -15,9 +15,9 @@ enum { CASES = 240, PAIRS = 4096 };
 extern const Backend cpu_backend;
 typedef struct Special {
     Case c;
-    Step by; /* what the reference runs: the step, or one with the same meaning */
-    View view[2];
-    int64_t pair[PAIRS];
+    Step by;             /* what the reference runs: the step, or one with the same meaning */
+    View view[2];        /* of `by`, if it is a copy */
+    int64_t pair[PAIRS]; /* the parameters of a sample step */
 } Special;
 
 static int64_t draw(Special *s, int64_t low, int64_t high) { return case_draw(&s->c, low, high); }

@@ -15,11 +15,11 @@ extern const Backend cpu_backend;
 enum { CASES = 400, LINE_MOST = 3000, GAP = 64 };
 typedef struct Drawn {
     Random random;
-    View view[3]; /* y, where, x */
+    View view[3]; /* the results, their places, the input */
     char *x, *y;
     int64_t *where;
     int axis;
-    int64_t n, k, lines;
+    int64_t n, k, lines; /* n elements of each line, of which k are results */
     bool largest;
 } Drawn;
 static int64_t draw(Drawn *t, int64_t low, int64_t high) {

@@ -119,7 +119,7 @@ static void test_types_are_kept_apart(void **state) {
 enum { TERMS = 60, UNIONS = 12, ROUNDS = 40 };
 typedef struct Slow {
     Value v[TERMS];
-    int class[TERMS], in[TERMS][2], op[TERMS];
+    int class[TERMS], in[TERMS][2], op[TERMS]; /* op: 0 an input, 1 add, 2 sub */
 } Slow;
 static void slow_unite(Slow *s, int a, int b) {
     int from = s->class[a], to = s->class[b];

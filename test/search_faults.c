@@ -25,10 +25,10 @@
 #include <sys/wait.h>
 #include <time.h>
 
-typedef struct Plan {    /* shared with the child processes */
-    int64_t writes_left; /* calls until one fails; 0: none fails */
-    bool reached;        /* the failure happened */
-    int64_t allocations, tried, failures;
+typedef struct Plan {                     /* shared with the child processes */
+    int64_t writes_left;                  /* calls until one fails; 0: none fails */
+    bool reached;                         /* the failure happened */
+    int64_t allocations, tried, failures; /* of the test every_allocation_fails_once */
 } Plan;
 static Plan *plan;
 static char folder[64], in[80], out[80], costs[80];
@@ -274,8 +274,8 @@ static void a_file_that_is_left_open_is_noticed(void **state) {
    checked before the run continues. */
 static struct {
     const Good *good;
-    int64_t n, tried, failures;
-    bool busy;
+    int64_t n, tried, failures; /* allocations; children; children with an error */
+    bool busy;                  /* a child is being run and checked, or this is the child */
 } forks;
 
 static const char *wrong_end(int code, int is) {

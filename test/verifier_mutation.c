@@ -18,14 +18,14 @@
 #include <string.h>
 
 enum {
-    DRAWS = 40,
-    ZERO_DRAWS = 10,
-    FEW = 200,
+    DRAWS = 40,      /* shapes at which the oracle compares the sides */
+    ZERO_DRAWS = 10, /* further shapes, with zeros in the data */
+    FEW = 200,       /* mutants of the test */
     FEW_SEED = 1,
-    TRIES = 400,
-    SHAPES = 1,
-    PROVED_PERCENT = 90,
-    BUDGET = 4000000
+    TRIES = 400,         /* to mutate a rule in a given way */
+    SHAPES = 1,          /* of the prover's search for counterexamples */
+    PROVED_PERCENT = 90, /* of the mutants that are equal, at least */
+    BUDGET = 4000000     /* Z3 resource units */
 };
 /* The verdict of the oracle on a mutant.
 

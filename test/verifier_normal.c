@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Variables of a form take the values LOW to HIGH; about CHECKED_MAX elements of an output are
+   compared. */
 enum { LOW = -4, HIGH = 14, ELEMENTS_MAX = 60, DRAWS = 4, SYMBOLS_MAX = 60000, CHECKED_MAX = 12 };
 typedef struct Check {
     Trial t;
@@ -22,13 +24,13 @@ typedef struct Check {
     Prover p;
     NfImport import;
     SizeFacts facts;
-    Graph from;
-    int64_t value[SYMBOLS_MAX];
-    Tensor *tensor;
+    Graph from;                 /* the left side with its composites expanded */
+    int64_t value[SYMBOLS_MAX]; /* by symbol */
+    Tensor *tensor;             /* by value of the graph */
     uint32_t param[8];
     Number param_value[8];
     Random random;
-    long compared;
+    long compared; /* elements */
 } Check;
 
 static Sizes sizes(Check *c) { return (Sizes){SYMBOLS_MAX, c->value}; }
@@ -79,9 +81,9 @@ typedef struct Range {
     int n;
     const Symbol *var;
     Dom dom;
-    Nf part;
+    Nf part; /* summed if term is NULL */
     const NfTerm *term;
-    bool most;
+    bool most; /* the maximum instead of the sum */
     double total;
 } Range;
 static double element_of(Check *c, Atom a);

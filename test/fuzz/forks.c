@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Limits of a run: its CPU time and elapsed time, the words and the bytes of its line. */
 enum { CPU_SECONDS = 60, SECONDS = 240, WORDS = 64, LINE = 1 << 14 };
 
 World *__real_graph_world_new(Escape *, size_t limit);

@@ -92,9 +92,8 @@ static void seven_follow_for_one_group(void **state) {
 
 /* ---- the four unsound rules */
 
-/* The generator does find the equation behind the four rules, because both inputs of the
-   generator's set have kernels of one type; it therefore writes the rule with kernels of one
-   type. */
+/* The generator does find the equation behind the four rules, but only with kernels of one type,
+   since its set has no others. */
 static const char meets[] = "  %x1 : F [a, b, c, d]   %x2 : F [a, b, c, d]   %x3 : F [b, b, 3, 3]  "
                             " %x4 : F [b, b, 3, 3]\nfrom\n"
                             "  %1 = concat %x1 %x2 axis=1\n  %2 = concat %x3 %x4 axis=0\n  %3 = "

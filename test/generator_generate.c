@@ -128,7 +128,7 @@ static void runs_of_another_seed_are_refused(void **state) {
     remove_folder(path);
 }
 
-/* Terms over representatives only reach every class that all terms of that size reach. */
+/* Terms built over representatives only reach every class that terms of that size have. */
 static void representatives_suffice(void **state) {
     (void)state;
     GenerateOptions all = defaults;

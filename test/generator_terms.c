@@ -295,7 +295,7 @@ static Term term_of(const Space *s, const char *op, Ref a, Ref b, int nvar) {
         .n = 1, .nvar = (uint8_t)nvar, .root = REF_OUT, .in = {{.op = (uint8_t)k, .arg = {a, b}}}};
 }
 
-/* From relu(relu x) = relu x follows relu(relu(relu x)) = relu x, but not tanh(relu x) = relu x. */
+/* relu(relu x) = relu x implies relu(relu(relu x)) = relu x, but not tanh(relu x) = relu x. */
 static void derivations_use_equations_inside(void **state) {
     Fixture *f = *state;
     Basis *b = basis_new(f->s, f->w->arena);

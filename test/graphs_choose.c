@@ -21,7 +21,7 @@ struct Device {
     int factor[ALGORITHMS]; /* time in units of MICROSECONDS; 0: cannot be compiled */
     int runs[ALGORITHMS];
     size_t largest;      /* the largest allocation so far, in bytes */
-    size_t workspace;    /* bytes that the next kernel asks for, twice those of the one after it */
+    size_t workspace;    /* bytes that the next kernel asks for; halved after each kernel */
     const void *seen[8]; /* addresses at which view 1 lay */
     int nseen;
     float weight[8]; /* the first elements of view 1, where it is known */

@@ -42,7 +42,7 @@ static void compare(Trial *t, const char *what, double tolerance) {
     }
 }
 
-/* Compares the same program as a kernel for GPUs, for a few cases (see check_gpu). */
+/* Runs the same program as a kernel for GPUs and compares, for a few cases only (see open_gpu). */
 static void loop_on_gpu(Trial *t, const OpenDevice *gpu, LoopProgram p, const View view[],
                         void *const slot[]) {
     const int cases = getenv("ISOMER_HEAVY") ? 8 : 2;

@@ -98,8 +98,8 @@ static void draw_volumes(Drawn *t) {
 }
 
 /* Draws transposed convolutions: kernels as long as several strides, with and without a bias,
-   with few channels, whose phases are joined, or more. The pads cut the result anywhere within a
-   stride. */
+   with few channels, whose phases are joined, or with more. The pads cut the result anywhere within
+   a stride. */
 static void draw_transposed(Drawn *t) {
     const int64_t in = draw(t, 1, 5), out = draw(t, 1, draw(t, 0, 3) ? 3 : 10);
     int64_t stride[2], kernel[2], size[2], pad[4];

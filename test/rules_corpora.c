@@ -16,7 +16,7 @@ typedef struct Corpus {
 
 static bool expected_true(const Rule *rule) {
     bool proved = strstr(rule->comment, "expect: proved") != NULL,
-         refuted = strstr(rule->comment, "expect: refuted") || /* a NaN against a number */
+         refuted = strstr(rule->comment, "expect: refuted") || /* unknown: NaN against a number */
                    strstr(rule->comment, "expect: unknown");
     if (proved == refuted)
         fail_msg("%s: one line `# expect: proved` or `# expect: refuted` stands above it",

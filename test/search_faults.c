@@ -97,7 +97,7 @@ static int open_files(bool say) {
     return n;
 }
 
-/* The number of mappings that a run may make: of files in the folder, and of files in memory. */
+/* The number of mapped files that are a run's own: those in the folder, and files in memory. */
 static int mappings(void) {
     char line[4096];
     int n = 0;

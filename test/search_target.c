@@ -121,8 +121,8 @@ static void cancel(int signal) {
 
 static void ignore(int signal) { (void)signal; }
 
-/* The flag is set before the wait, so that no signal comes later; then it is set by a signal; then
-   a signal of another kind arrives. */
+/* The flag is set before the wait, so that no signal ends it; then a signal sets the flag; at last
+   a signal that does not set it leaves the batch alone. */
 static void a_batch_ends_when_it_is_cancelled(void **state) {
     (void)state;
     Timing v[] = {{.path = "/a"}};

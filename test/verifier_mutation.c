@@ -22,7 +22,7 @@ enum {
     ZERO_DRAWS = 10, /* further shapes, with zeros in the data */
     FEW = 200,       /* mutants of the test */
     FEW_SEED = 1,
-    TRIES = 400,         /* to mutate a rule in a given way */
+    TRIES = 400,         /* attempts to make a mutant of a given kind */
     SHAPES = 1,          /* of the prover's search for counterexamples */
     PROVED_PERCENT = 90, /* of the mutants that are equal, at least */
     BUDGET = 4000000     /* Z3 resource units */
@@ -91,7 +91,8 @@ static RuleSet read_all(Arena *a) {
     return set;
 }
 
-/* Whether at some shapes every input had elements, and every size was above 1 at some shape. */
+/* Whether elements were compared, each input had elements at some shape, and each size was above 1
+   at some shape. */
 static bool is_general(const Trial *t) {
     uint64_t inputs = ((uint64_t)1 << t->instance.ninput) - 1,
              symbols = ((uint64_t)1 << t->instance.nsymbol % 64) - 1;

@@ -66,7 +66,7 @@ static bool evaluated(Check *c, Poly x, int64_t *v) {
 
 static double nf_value(Check *c, Nf nf);
 
-static int holds(Check *c, Dom d) { /* -1: some variable has no value yet */
+static int holds(Check *c, Dom d) { /* 1 or 0; -1: some variable has no value yet */
     Lits l = dom_lits(&c->p, d);
     int all = 1;
     for (int k = 0; k < l.n; k++) {
@@ -81,7 +81,7 @@ typedef struct Range {
     int n;
     const Symbol *var;
     Dom dom;
-    Nf part; /* summed if term is NULL */
+    Nf part; /* used if term is NULL */
     const NfTerm *term;
     bool most; /* the maximum instead of the sum */
     double total;

@@ -1,5 +1,5 @@
-/* verifier_rules.c -- tests verdicts: those of the corpora, of the rules of the library and of
-   planted false rules, and that each check inside the prover is necessary. */
+/* verifier_rules.c -- tests the verdicts of the prover on the corpora and on planted false rules,
+   the classes and conditions that it finds, and that each check inside the prover is necessary. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* graphs_host_steps.c -- tests that steps which a back end cannot run are run by the CPU back end,
-   with copies before and after. With a plug-in that runs nothing (null_backend.c) and one that runs
-   some kinds of step (wrong_backend.c), the results are those of the CPU back end, and measured
-   times include the steps on the host. A step that the CPU back end cannot run either is an error.
-   A layout for which a back end would refuse a step is not chosen. */
+   with copies before and after. With a plug-in that runs fills only (null_backend.c) and one that
+   runs all steps but loops and operators (wrong_backend.c), the results are those of the CPU back
+   end, and measured times include the steps on the host. A step that the CPU back end cannot run
+   either is an error. A layout for which a back end would refuse a step is not chosen. */
 #include "graphs/plan/execute.h"
 #include "graphs/plan/profile.h"
 #include "graphs/world.h"

@@ -3,7 +3,6 @@
    The attribute `letters` lists, for each input and then for y, the number of axes and the letter
    of each axis; letters are numbers from 0. */
 #include "ops/operator/op.h"
-#include <ctype.h>
 #include <string.h>
 enum { LETTERS, LETTERS_MAX = 64 };
 static const AttrDef attrs[] = {[LETTERS] = {.name = "letters", .kind = A_INTS}, {0}};
@@ -96,14 +95,23 @@ static Ex define(Call *c, Dims i) {
 enum { NAMED = 52, ENTRIES = 160 };
 typedef struct Equation {
     Call *c;
-    int number[128]; /* 1 + the number of a letter, by first appearance; 0: new */
-    int nletter, nlist, count[128], dots; /* dots: most axes that an ellipsis stands for */
     Poly list[ENTRIES];
+    int nlist;
+    bool full;                     /* an entry found no room in the list */
+    int number[128];               /* 1 + the number of a letter, by first appearance; 0: new */
+    int nletter, count[128], dots; /* dots: most axes that an ellipsis stands for */
 } Equation;
 
 static void add_entry(Equation *e, int number) {
-    if (e->nlist < ENTRIES) e->list[e->nlist++] = poly_int(e->c->w, number);
+    if (e->nlist == ENTRIES) e->full = true;
+    else e->list[e->nlist++] = poly_int(e->c->w, number);
 }
+/* Ends the operand that begins at this place of the list, with its number of axes. */
+static void end_operand(Equation *e, int place) {
+    if (!e->full) e->list[place] = poly_int(e->c->w, e->nlist - place - 1);
+}
+/* Is c a letter of ONNX's equations, whatever the locale of the program? */
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 static int letter_number(Equation *e, char c) {
     if (!e->number[(int)c]) e->number[(int)c] = ++e->nletter;
     return e->number[(int)c] - 1;
@@ -115,14 +123,14 @@ static int letter_number(Equation *e, char c) {
 static const char *term(Equation *e, const char *at, int rank) {
     int explicit_axes = 0;
     const char *end = at + strcspn(at, ",-");
-    for (const char *c = at; c < end; c++) explicit_axes += isalpha((unsigned char)*c) != 0;
+    for (const char *c = at; c < end; c++) explicit_axes += is_letter(*c);
     int hidden = rank < 0 ? e->dots : rank - explicit_axes;
     if (hidden < 0) return NULL;
     int place = e->nlist;
     bool dotted = false;
     add_entry(e, 0);
     for (; at < end; at++) {
-        if (isalpha((unsigned char)*at)) add_entry(e, letter_number(e, *at)), e->count[(int)*at]++;
+        if (is_letter(*at)) add_entry(e, letter_number(e, *at)), e->count[(int)*at]++;
         else if (*at == '.' && !dotted) {
             dotted = true;
             if (rank >= 0 && hidden > e->dots) e->dots = hidden;
@@ -130,7 +138,7 @@ static const char *term(Equation *e, const char *at, int rank) {
         } else if (*at != '.' && *at != ' ') return NULL;
     }
     if (!dotted && rank >= 0 && hidden) return NULL;
-    e->list[place] = poly_int(e->c->w, e->nlist - place - 1);
+    end_operand(e, place);
     return end;
 }
 /* Adds the result of an equation without an arrow: the ellipsis, then the letters that occur once,
@@ -141,7 +149,7 @@ static void implicit_result(Equation *e) {
     for (int k = 0; k < e->dots; k++) add_entry(e, NAMED + RANK_MAX - e->dots + k);
     for (int c = 'A'; c <= 'z'; c++)
         if (e->count[c] == 1) add_entry(e, e->number[c] - 1);
-    e->list[place] = poly_int(e->c->w, e->nlist - place - 1);
+    end_operand(e, place);
 }
 static bool read_equation(Call *c, OnnxRead *r, int attr) {
     const char *at = r->text(r, "equation", NULL);
@@ -154,10 +162,10 @@ static bool read_equation(Call *c, OnnxRead *r, int attr) {
         if (!(at = term(&e, at, c->in[k]->dim.n)))
             return r->refuse(r, "the equation does not match the inputs");
     }
-    if (e.nletter > NAMED) return r->refuse(r, "too many letters");
     if (strncmp(at, "->", 2) == 0) at = term(&e, at + 2, -1);
     else implicit_result(&e);
-    if (!at || *at || e.nlist == ENTRIES) return r->refuse(r, "the equation cannot be parsed");
+    if (!at || *at) return r->refuse(r, "the equation cannot be parsed");
+    if (e.full) return r->refuse(r, "the equation is too long");
     r->give(r, attr, e.nlist, e.list);
     return true;
 }

@@ -95,3 +95,21 @@ def test_left_alone(tmp_path, equation):
 def test_only_a_product(tmp_path, equation):
     """Nothing is moved where the axes are in order; a batch of one factor stays its batch."""
     assert check(tmp_path, equation) - {"Reshape"} == {"MatMul"}
+
+
+@pytest.mark.parametrize("arrow", ["->a", ""])
+@pytest.mark.parametrize("inputs", [17, 18, 19, 24, 60])
+def test_long(tmp_path, inputs, arrow):
+    """An equation longer than what the import keeps of one: the node stays as it is. 17 terms of 8
+    letters fit, as do the 2 entries of the result."""
+    equation = ",".join(["abcdefgh"] * inputs) + arrow
+    names = [f"x{k}" for k in range(inputs)]
+    nodes = [helper.make_node("Einsum", names, ["y"], equation=equation)]
+    given = [tensor(n, [SIZES[c] for c in "abcdefgh"]) for n in names]
+    given_y = tensor("y", [SIZES["a"]] if arrow else [])
+    path = save(tmp_path / "m.onnx", nodes, given, [given_y], {})
+    words = [PROGRAM, str(path), "--dry-run", "--cost", "flops"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    understood = 0 if inputs > 17 else 1
+    assert f"{understood} of 1 nodes understood" in done.stdout + done.stderr

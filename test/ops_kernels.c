@@ -73,7 +73,7 @@ static void maybe(Drawn *t, int rank, const int64_t dim[]) {
     else left_out(t);
 }
 /* Gives the weights [d, columns, h] values that quantization leaves: each column has a scale and a
-   zero point. */
+   zero point. The weights of the last hidden unit are 0. */
 static void quantize_columns(Drawn *t, int k, double scale) {
     const View *v = &t->view[k];
     int64_t i[STEP_RANK];
@@ -81,9 +81,21 @@ static void quantize_columns(Drawn *t, int k, double scale) {
     for (bool more = kernel_first(v, i); more; more = kernel_next(v, i)) {
         if (i[2] == 0)
             step = (float)real(t, 0.5 * scale, scale) / 127, zero = (float)(3 * draw(t, 0, 1));
+        const float level = i[2] == v->dim[2] - 1 ? zero : (float)draw(t, -124, 124);
         element_set_real((DType)v->dtype, t->data[k], kernel_at(v, i),
-                         (double)(((float)draw(t, -124, 124) - zero) * step));
+                         (double)((level - zero) * step));
     }
+}
+/* Initial states [d, batch, h] in any order of the first two axes: the last hidden unit's are far
+   greater than the others. */
+static void draw_outliers(Drawn *t, int k) {
+    static const double far[] = {1, 1e8, -1e8, 1e30};
+    const View *v = &t->view[k];
+    int64_t i[STEP_RANK];
+    if (v->rank < 0) return;
+    for (bool more = kernel_first(v, i); more; more = kernel_next(v, i))
+        if (i[2] == v->dim[2] - 1)
+            element_set_real((DType)v->dtype, t->data[k], kernel_at(v, i), far[draw(t, 0, 3)]);
 }
 static void draw_recurrent_of(Drawn *t, int64_t gates, bool quantized) {
     static const int64_t hiddens[] = {1, 3, 16, 20, 64, 70};
@@ -111,8 +123,10 @@ static void draw_recurrent_of(Drawn *t, int64_t gates, bool quantized) {
     maybe(t, 2, (int64_t[]){d, 2 * gates * h});
     if (draw(t, 0, 1)) wholes(t, DT_INT32, 1, &batch, 0, (double)time);
     else left_out(t);
-    for (int k = 0; k < 1 + (gates == 4); k++)
+    for (int k = 0; k < 1 + (gates == 4); k++) {
         maybe(t, 3, (int64_t[]){first ? batch : d, first ? d : batch, h});
+        if (quantized && k == 0) draw_outliers(t, t->nin - 1);
+    }
     if (gates == 4) maybe(t, 2, (int64_t[]){d, 3 * h});
 }
 static void draw_recurrent(Drawn *t, int64_t gates) {

@@ -99,8 +99,17 @@ static void multiply_floats(const RecurrentRun *run, int k, const Rows *w, const
         run->simd->panel(w->sum + column, r->columns, start, a, r->hidden, w->n, panel, r->hidden);
     }
 }
-/* Whether states lie within -1..1. Initial states and those of relu may not. */
-static bool are_bounded(const Recurrent *r) { return r->gates != RNN || !r->own; }
+/* Whether the states of a row lie within -1..1. Those of relu may not, and neither may initial
+   states, which GRU also hands on to later steps. */
+static bool are_bounded(const RecurrentRun *run, const float *row) {
+    const Recurrent *r = run->r;
+    float low = 0, high = 0;
+    if (r->gates == RNN && r->own) return false;
+    if (!is_given(r, H0)) return true;
+    run->simd->total[CLASS_FLOAT][REDUCE_MIN](&low, row, r->hidden);
+    run->simd->total[CLASS_FLOAT][REDUCE_MAX](&high, row, r->hidden);
+    return low >= -1 && high <= 1;
+}
 /* The same with levels. The sums have room for a whole panel beyond the last column. */
 static void multiply_levels(const RecurrentRun *run, int k, const Rows *w, const float *a) {
     const Recurrent *r = run->r;
@@ -112,7 +121,7 @@ static void multiply_levels(const RecurrentRun *run, int k, const Rows *w, const
     for (int64_t j = 0; j < w->n; j++) {
         float *sum = w->sum + j * r->columns + p->from, *to = rows + j * size;
         const float *from = a + j * r->hidden;
-        bytes[j] = are_bounded(r) && levels_enter_bytes(run->simd, l, to, from);
+        bytes[j] = are_bounded(run, from) && levels_enter_bytes(run->simd, l, to, from);
         if (!bytes[j]) levels_enter(run->simd, l, to, from, 1);
         bias_of(run, w->d, p->from, p->n, sum);
         memset(sum + p->n, 0, (size_t)(l->panels * PANEL - p->n) * sizeof *sum);

@@ -171,8 +171,7 @@ bool operand_pack(Build *, int index, int dtype, Operand *);
 /* The same for another view of the slot of view[index]. */
 bool operand_pack_as(Build *, int index, const View *, int dtype, Operand *);
 /* A view of the type that is packed: as it is if it is packed, else a copy whose axes are in the
-   order of its strides. Known contents are used as they are if they have the type, even with gaps,
-   and else copied densely. */
+   order of its strides, or a dense one if the contents are known. */
 bool operand_packed(Build *, int index, const View *, int dtype, Operand *);
 /* As it is if it has the type, else a dense copy. */
 bool operand_typed(Build *, int index, int dtype, Operand *);

@@ -233,10 +233,11 @@ bool operand_pack_as(Build *b, int index, const View *from, int dtype, Operand *
     return o->copy != NULL;
 }
 bool operand_packed(Build *b, int index, const View *from, int dtype, Operand *o) {
-    if ((from->dtype == dtype && view_is_packed(from)) || (b->weights && b->weights[index])) {
+    if (from->dtype == dtype && view_is_packed(from)) {
         *o = (Operand){.view = *from};
-        return from->dtype == dtype || operand_pack_as(b, index, from, dtype, o);
+        return true;
     }
+    if (b->weights && b->weights[index]) return operand_pack_as(b, index, from, dtype, o);
     *o = (Operand){.view = scratch_like(b, dtype, from)};
     o->copy = copy_new(b, &o->view, from);
     return o->copy != NULL;

@@ -35,6 +35,7 @@ typedef struct Int8 {
 /* An element-wise step that dequantizes: y = (q - zero) * scale[..]. */
 typedef struct Dequantized {
     View y, q, scale, zero; /* zero.slot < 0: none */
+    int step;               /* its place in the plan, set by dequantized_from */
 } Dequantized;
 
 static const View *view_read(const Step *s, int i) {
@@ -84,7 +85,7 @@ static bool dequantized_from(const Int8 *f, const View *v, Dequantized *d, View 
     const int writer = whole ? f->uses.writer[v->slot] : writer_of_part(f, v);
     if (writer < 0 || !match_dequantize(&f->b->plan->step[writer].step, d)) return false;
     if (!view_gapless(&d->q)) return false;
-    *q = d->q;
+    *q = d->q, d->step = writer;
     if (view_same(&d->y, v)) return true;
     if (!view_gapless(&d->y)) return false;
     *q = *v;
@@ -387,7 +388,7 @@ static void pool_bytes(Int8 *f, int k) {
         !isfinite(scale) || (d.zero.slot >= 0 && !plan_number(p, &d.zero, &zero)) ||
         !windows_read(pool)) /* the maximum of padding alone is no integer */
         return;
-    const int m = f->uses.writer[pool->view[1].slot];
+    const int m = d.step;
     const Step *dequantize = &p->step[m].step;
     const Slot like = {view_count(y), p->slot[y->slot].value, NULL, -1, -1, -1};
     View *of_pool = arena_copy(f->b->arena, pool->view, 2 * sizeof *of_pool),

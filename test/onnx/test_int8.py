@@ -370,3 +370,19 @@ def test_a_part_of_a_concat_is_multiplied_as_bytes(tmp_path):
     y = graph.node("Conv", [parts[0], weights])
     flat = [graph.node("ReduceMean", [v], axes=[1, 2, 3]) for v in (joined, y)]
     compared(tmp_path, graph, graph.node("Add", flat), 1, step=0.01)
+
+
+def test_the_maximum_of_a_part_of_a_concat(tmp_path):
+    """Where only one part of what several steps wrote is read, its own bytes are pooled."""
+    graph = Graph([1, 4, 8, 8])
+    zero = graph.constant(numpy.uint8(120))
+    parts = [
+        graph.dequantize(graph.quantize(x, scale, zero), scale, zero)
+        for x, scale in ((graph.node("Relu", ["x"]), 0.02), (graph.node("Neg", ["x"]), 0.07))
+    ]
+    joined = graph.node("Concat", parts, axis=1)
+    bounds = [graph.constant(numpy.array([k])) for k in (0, 4, 1)]
+    first = graph.node("Slice", [joined, *bounds])
+    y = graph.node("MaxPool", [first], kernel_shape=[2, 2], strides=[2, 2])
+    compared(tmp_path, graph, y, 0)
+    assert "| pool U8[" in program(tmp_path / "m.onnx", "--dump", "plan")

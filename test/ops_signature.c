@@ -250,6 +250,27 @@ static void test_flops(void **state) {
     assert_float_equal(sig_flops(w, signature(w, "relu; F [n]", 1), (Sizes){64, value}), 10, 0);
 }
 
+/* y = x[i] applied to itself so often, each time as the next value's factor and its summand. */
+enum { SHARED = 400 };
+static const char *same_shape(Call *c) {
+    c->out[0] = *c->in[0];
+    return NULL;
+}
+static Ex shared_twice(Call *c, Dims i) {
+    Ex y = at(c, 0, i);
+    for (int k = 0; k < SHARED; k++) y = max2(c, mul(c, y, at(c, 0, i)), y);
+    return y;
+}
+/* However large a definition is, what it shares is counted once. */
+static void test_flops_of_shared(void **state) {
+    static const Op shared = {"shared", "x", "y", NULL, same_shape, .define = shared_twice};
+    World *w = *state;
+    const TypeId x = type_of(w, "F [3]");
+    const Sig sig = sig_intern(w, &shared, NULL, 1, &x, 1);
+    assert_float_equal(sig_flops(w, sig, (Sizes){0}), 3. * 2 * SHARED, 0);
+    assert_int_equal(sig_kind(w, sig, 0), SIG_ELEMENTWISE);
+}
+
 /* Definitions made after a mark are forgotten by the reset to it. */
 static void test_backtracking(void **state) {
     World *w = *state;
@@ -419,10 +440,19 @@ static void test_table(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_table),     TEST(test_shapes),      TEST(test_split_has_as_many_outputs_as_sizes),
-        TEST(test_refusals),  TEST(test_definitions), TEST(test_equal_signatures_are_one),
-        TEST(test_structure), TEST(test_flops),       TEST(test_backtracking),
-        TEST(test_digests),   TEST(test_values),      TEST(test_formulas),
+        TEST(test_table),
+        TEST(test_shapes),
+        TEST(test_split_has_as_many_outputs_as_sizes),
+        TEST(test_refusals),
+        TEST(test_definitions),
+        TEST(test_equal_signatures_are_one),
+        TEST(test_structure),
+        TEST(test_flops),
+        TEST(test_flops_of_shared),
+        TEST(test_backtracking),
+        TEST(test_digests),
+        TEST(test_values),
+        TEST(test_formulas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,18 +6,47 @@
 /* Counts operations. Each distinct subexpression is computed once for all values of the variables
    (output indices and bound variables) that it mentions: the sum in a softmax once per row, not
    once per element. */
-enum { NODES_MAX = 512, VARIABLES_MAX = 64 };
+enum { NODES_FIRST = 64, VARIABLES_MAX = 64 };
+/* The expressions that were counted, with the variables that they mention, in a hash table. */
+typedef struct Counted {
+    uint32_t n, room; /* room: a power of two, more than n */
+    Ex *node;         /* 0: a free place */
+    uint64_t *mask;
+} Counted;
 typedef struct Count {
     World *w;
     Sizes sizes;
-    int nvar, nnode;
+    int nvar;
     Symbol var[VARIABLES_MAX];
     double extent[VARIABLES_MAX];
-    Ex node[NODES_MAX];
-    uint64_t mask[NODES_MAX]; /* the variables that node[] mentions */
+    Counted counted; /* in the world's scratch memory */
     double total;
     bool unknown; /* a size has no value */
 } Count;
+
+static uint32_t place_of(const Counted *c, Ex x) {
+    uint32_t i = (uint32_t)x * 2654435769u & (c->room - 1);
+    while (c->node[i] && c->node[i] != x) i = (i + 1) & (c->room - 1);
+    return i;
+}
+static bool was_counted(const Count *c, Ex x, uint64_t *mask) {
+    if (!c->counted.room) return false;
+    const uint32_t i = place_of(&c->counted, x);
+    *mask = c->counted.mask[i];
+    return c->counted.node[i] != 0;
+}
+static void remember(Count *c, Ex x, uint64_t mask) {
+    Counted *t = &c->counted, old = *t;
+    if (2 * (t->n + 1) > t->room) {
+        t->room = old.room ? 2 * old.room : NODES_FIRST;
+        t->node = ARENA_NEW(c->w->scratch, Ex, t->room);
+        t->mask = ARENA_NEW(c->w->scratch, uint64_t, t->room), t->n = 0;
+        for (uint32_t i = 0; i < old.room; i++)
+            if (old.node[i]) remember(c, old.node[i], old.mask[i]);
+    }
+    const uint32_t i = place_of(t, x);
+    t->node[i] = x, t->mask[i] = mask, t->n++;
+}
 
 /* The position of s among the variables, to which it is added unless another sum has it already.
    -1: there are too many variables, or the extent is not known. */
@@ -80,14 +109,13 @@ static void narrow_extent(Count *c, int var, const Cond *cond) {
 }
 static uint64_t count_node(Count *c, Ex x) {
     if (!x) return 0;
-    for (int k = 0; k < c->nnode; k++)
-        if (c->node[k] == x) return c->mask[k];
+    uint64_t mask = 0, own = 0; /* own: the variables bound here, but not by a TAKE: it has one
+                                   value, so there is no loop over the body */
+    if (was_counted(c, x, &mask)) return mask;
     ExNode e;
     ex_get(c->w, x, &e);
     bool binds = e.kind == EX_SUM || e.kind == EX_MAXIMUM;
     int first = c->nvar;
-    uint64_t mask = 0, own = 0; /* own: the variables bound here, but not by a TAKE: it has one
-                                   value, so there is no loop over the body */
     for (int k = 0; binds && k < e.n; k++) {
         const Symbol s = poly_is_symbol(c->w, e.dims[k]);
         const int at = count_variable(c, s, symbol_def(c->w, s).arg[0]);
@@ -101,16 +129,15 @@ static uint64_t count_node(Count *c, Ex x) {
         mask |= mentions(c, e.cond.v[k].p);
     if (is_operation(c, &e)) c->total += repeats(c, mask | own);
     mask &= ~own;
-    if (c->nnode < NODES_MAX) {
-        c->node[c->nnode] = x;
-        c->mask[c->nnode++] = mask;
-    }
+    remember(c, x, mask);
     return mask;
 }
 
 double sig_flops(World *w, Sig sig, Sizes sizes) {
     const SigInfo *info = sig_info(w, sig);
+    const ArenaMark mark = arena_mark(w->scratch);
     double total = 0;
+    bool unknown = false;
     for (int j = 0; !info->why && j < info->nout; j++) {
         const Type *y = type_get(w, info->out[j]);
         Count c = {.w = w, .sizes = sizes};
@@ -120,10 +147,11 @@ double sig_flops(World *w, Sig sig, Sizes sizes) {
             count_variable(&c, symbol_index(w, (uint32_t)a), y->dim.v[a]);
         if (define) count_node(&c, define);
         else c.total = repeats(&c, ~0ull >> (VARIABLES_MAX - 1 - c.nvar) >> 1);
-        if (c.unknown) return -1;
+        unknown |= c.unknown;
         total += c.total;
     }
-    return total;
+    arena_reset(w->scratch, mark);
+    return unknown ? -1 : total;
 }
 
 static bool mentions_index(World *w, Poly p) {
@@ -153,23 +181,29 @@ static bool all_dims(World *w, const ExNode *e, bool (*good)(World *, Poly)) {
 }
 static bool is_plain(World *w, Poly p) { return p == 0 || poly_is_symbol(w, p); }
 
-static bool is_elementwise(World *w, Ex x) {
+static bool is_elementwise(Count *c, Ex x) {
+    World *w = c->w;
     ExNode e;
+    uint64_t mask;
+    bool is = false;
+    if (was_counted(c, x, &mask)) return true;
     ex_get(w, x, &e);
     switch (e.kind) {
-    case EX_AT: return all_dims(w, &e, is_plain) && all_dims(w, &e, is_affine);
+    case EX_AT: is = all_dims(w, &e, is_plain) && all_dims(w, &e, is_affine); break;
     case EX_ADD:
     case EX_MUL:
     case EX_MAX2:
     case EX_MIN2:
-    case EX_POW: return is_elementwise(w, e.a) && is_elementwise(w, e.b);
-    case EX_FN: return is_elementwise(w, e.a);
-    case EX_SIZE: return !mentions_index(w, e.size);
+    case EX_POW: is = is_elementwise(c, e.a) && is_elementwise(c, e.b); break;
+    case EX_FN: is = is_elementwise(c, e.a); break;
+    case EX_SIZE: is = !mentions_index(w, e.size); break;
     case EX_NUM:
     case EX_REAL:
-    case EX_PARAM: return true;
-    default: return false;
+    case EX_PARAM: is = true; break;
+    default: break;
     }
+    if (is) remember(c, x, 0);
+    return is;
 }
 
 /* Removes a factor that is a number, a size or the reciprocal of one. */
@@ -248,6 +282,9 @@ SigKind sig_kind(World *w, Sig sig, int port) {
             return SIG_RESHAPE;
         return SIG_OTHER;
     }
-    if (is_elementwise(w, define)) return SIG_ELEMENTWISE;
+    const ArenaMark mark = arena_mark(w->scratch);
+    const bool elementwise = is_elementwise(&(Count){.w = w}, define);
+    arena_reset(w->scratch, mark);
+    if (elementwise) return SIG_ELEMENTWISE;
     return is_reduction(w, define) ? SIG_REDUCTION : SIG_OTHER;
 }

@@ -289,10 +289,11 @@ const Parts *import_reads(NfImport *m, Value v) {
     Nf form;
     if (!v || v >= m->room) return &no_parts;
     Parts *s = &m->reads[v];
-    if (s->room) return s;
+    if (s->done) return s;
     const bool is_input = import_is_input(m, v, &form);
     if (is_input && m->asked != READS_COMPUTED) add_part(m->p, s, (Part){.nf = form});
     else if (!is_input && !is_constant(m, v)) look_at(m, v, false, s);
+    s->done = true;
     return s;
 }
 const Parts *import_wants(NfImport *m, Value v) {

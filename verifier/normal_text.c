@@ -19,6 +19,7 @@ static void pair_print(uint32_t word, Text *t) {
     case WANT_NONZERO: text_add(t, "is not 0"); break;
     case WANT_NONNEGATIVE: text_add(t, "is not negative"); break;
     case WANT_POWER: text_add(t, "has power"); break;
+    case WANT_POINT: text_add(t, "is not empty"); break;
     default: text_add(t, "exp does not overflow"); break;
     }
 }

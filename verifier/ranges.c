@@ -12,7 +12,7 @@ void term_drop(Prover *p, NfTerm *t, Symbol x) {
 }
 void term_add(Prover *p, NfTerm *t, Symbol x) {
     Symbol *v = ARENA_NEW(p->arena, Symbol, t->nvar + 1);
-    memcpy(v, t->var, sizeof *v * (size_t)t->nvar);
+    if (t->nvar) memcpy(v, t->var, sizeof *v * (size_t)t->nvar);
     v[t->nvar] = x;
     t->var = v;
     t->nvar++;

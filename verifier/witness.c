@@ -126,6 +126,10 @@ static void draw_values(Witness *s) {
 
 /* ---- variables */
 
+/* Numbers of a condition beyond this say nothing about a range: so sums and differences of limits
+   do not overflow. */
+#define LIMIT_MOST (INT64_MAX / 4)
+static bool is_small(int64_t k) { return k >= -LIMIT_MOST && k <= LIMIT_MOST; }
 /* Sets low..high to the range that the conditions with x as their only unknown leave for x. False
    if it is empty. */
 static bool interval(Witness *s, Symbol x, int64_t *low, int64_t *high) {
@@ -139,7 +143,7 @@ static bool interval(Witness *s, Symbol x, int64_t *low, int64_t *high) {
         s->value[x] = 1;
         known = known && poly_eval(s->w, s->lit[k].p, witness_sizes(s), &a);
         s->value[x] = SIZE_UNKNOWN;
-        if (!known || a == b) continue;
+        if (!known || a == b || !is_small(a) || !is_small(b)) continue;
         a -= b; /* a*x + b if linear; otherwise the final check fails */
         int64_t q = -b / a, r = -b % a;
         int64_t floor = q - (r && (r < 0) != (a < 0)), ceil = q + (r && (r < 0) == (a < 0));

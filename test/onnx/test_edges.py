@@ -1,4 +1,5 @@
-"""Attributes and values at the ends of what ONNX allows: a sample of what edges.py draws."""
+"""Attributes and values at the limits of what ONNX allows: a sample of the cases of edges.py, and
+single cases with known results."""
 
 import os
 import subprocess
@@ -14,7 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def test_no_deviation_is_new():
-    """What differs from ONNX Runtime or the reference stands in deviations.tsv."""
+    """Everything that differs from ONNX Runtime or the reference is listed in deviations.tsv."""
     command = [sys.executable, os.path.join(HERE, "edges.py"), "--sample"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -22,7 +23,7 @@ def test_no_deviation_is_new():
 
 
 def alone(name, inputs, folder, **attributes):
-    """run-model's result of one node, or how it ended."""
+    """The result of one node in run-model as a list, or the way in which run-model failed."""
     names = ["" if x is None else f"x{k}" for k, x in enumerate(inputs)]
     model = edges.model_of(helper.make_node(name, names, ["y"], **attributes), inputs)
     feed = {n: x for n, x in zip(names, inputs) if n and not isinstance(x, Fixed)}
@@ -31,8 +32,8 @@ def alone(name, inputs, folder, **attributes):
 
 
 def test_slices_as_the_specification_says(tmp_path):
-    """With a negative step the start is clamped to 0, not to the place before it; steps may be as
-    large as they like."""
+    """With a negative step the start is clamped to 0, not to the place before it. Steps may be
+    arbitrarily large."""
     x = np.arange(5, dtype=np.float32)
 
     def sliced(start, end, step):
@@ -46,8 +47,9 @@ def test_slices_as_the_specification_says(tmp_path):
 
 
 def test_bounds_of_clip(tmp_path):
-    """An infinite bound is none; a bound on the other side of all floats is one; doubles go
-    further."""
+    """A lower bound of minus infinity and an upper bound of infinity have no effect, while a lower
+    bound of the largest float and an upper bound of the smallest have. Bounds of doubles may lie
+    beyond the range of floats."""
     x = np.array([-np.inf, -2, 3, np.inf], np.float32)
     most = float(np.finfo(np.float32).max)
 
@@ -70,7 +72,7 @@ def test_a_fill_keeps_the_sign_of_zero(tmp_path):
 
 
 def test_auto_pad_that_is_read_differently(tmp_path):
-    """Strides that pass over whole elements: such a node is left as it is."""
+    """A node whose strides pass over whole elements is left as it is."""
     x, w = np.ones((1, 1, 4), np.float32), np.ones((1, 1, 1), np.float32)
     same = {"auto_pad": "SAME_UPPER", "kernel_shape": [1]}
     for name, inputs in (("Conv", [x, w]), ("AveragePool", [x]), ("ConvTranspose", [x, w])):

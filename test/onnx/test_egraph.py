@@ -1,4 +1,4 @@
-"""optimize-model --search=egraph: what backtracking does not reach."""
+"""optimize-model --search=egraph finds results that backtracking does not reach."""
 
 import json, os, subprocess
 import onnx, pytest
@@ -70,8 +70,8 @@ def detour(tmp_path_factory):
 
 
 def roundabout():
-    """p = (x + y) w + (-y) w = x w in four steps, of which the first makes it larger: backtracking
-    does not take it."""
+    """Nodes for p = (x + y) w + (-y) w, which becomes x w in four applications. The first one makes
+    the graph larger, so that backtracking does not try it."""
     return [
         helper.make_node("Add", ["x", "y"], ["s"]),
         helper.make_node("MatMul", ["s", "w"], ["e"]),
@@ -86,9 +86,9 @@ def operators(path):
 
 
 def test_an_egraph_finds_what_costs_more_on_the_way(optimize, detour, tmp_path):
-    """What the e-graph extracts is reached by the rules' applications: the proof log replays, two
-    runs write the same bytes, and a rule that is switched off is not used. Both ways together are
-    the work of both."""
+    """The graph that is extracted is reached by applications of rules, so the proof log can be
+    replayed. Two runs write the same bytes, and a rule that is switched off is not used.
+    --search=both does the work of both searches."""
     path = save(
         tmp_path / "in.onnx",
         roundabout(),
@@ -146,7 +146,8 @@ def test_an_egraph_finds_what_costs_more_on_the_way(optimize, detour, tmp_path):
 
 
 def weighty(folder):
-    """Beside the roundabout a table of 68 MiB, a hole in a file: one candidate fits in memory."""
+    """A model of the roundabout and a table of 68 MiB, a hole in a sparse file, so large that there
+    is memory for only one candidate."""
     rows, tensors = 17 << 20, [tensor(name, [512, 512]) for name in "xywp"]
     (folder / "table").touch()
     os.truncate(folder / "table", 4 * rows)
@@ -169,8 +170,8 @@ def weighty(folder):
 
 
 def opaque(folder):
-    """An operator that nobody knows, so that the model does not run, and z w + (-z) w = 0, which
-    backtracking finds."""
+    """A model of the roundabout with an unknown operator, so that it does not run, and with
+    z w + (-z) w = 0, which backtracking finds."""
     path = save(
         folder / "in.onnx",
         [
@@ -198,8 +199,8 @@ def opaque(folder):
 def test_both_takes_what_the_egraph_finds_where_one_candidate_counts(
     optimize, detour, tmp_path, make, left
 ):
-    """On measured costs, frozen and so the same in each run: where there is memory for one
-    candidate only, or none runs."""
+    """Only one candidate counts if there is no memory for more, or if no candidate runs. The costs
+    are frozen, and thus the same in each run."""
     r = optimize(
         make(tmp_path),
         tmp_path / "out.onnx",

@@ -1,4 +1,4 @@
-"""Einsum: what the import makes of letters, run and rewritten."""
+"""Einsum: the graphs that the importer makes of equations, run and rewritten."""
 
 import os, random, subprocess
 import numpy, onnx, onnxruntime, pytest
@@ -10,7 +10,7 @@ SIZES = dict(zip("abcdefgh", (2, 3, 1, 4, 5, 3, 2, 4)))
 
 
 def drawn(seed, inputs):
-    """Letters in any order, each in one or more inputs; those of one input alone are of y."""
+    """A random equation. Letters that occur in only one input are axes of the output."""
     draw = random.Random(seed)
     terms = [draw.sample("abcdefgh"[: 5 + inputs], draw.randint(1, 4)) for _ in range(inputs)]
     letters = sorted({c for t in terms for c in t})
@@ -85,7 +85,7 @@ def test_known_forms(tmp_path, equation):
 
 @pytest.mark.parametrize("equation", ["aab,bd->ad", "abd,ed->ae", "abe,bd->abd"])
 def test_left_alone(tmp_path, equation):
-    """A diagonal; a letter that only one input has."""
+    """Equations with a diagonal, or with a sum over a letter of only one input, stay an Einsum."""
     assert "Einsum" in check(tmp_path, equation)
 
 
@@ -93,7 +93,8 @@ def test_left_alone(tmp_path, equation):
     "equation", ["abd,de->abe", "abd,ade->abe", "ab,dbe->dae", "ab,dgbe->dgae"]
 )
 def test_only_a_product(tmp_path, equation):
-    """Nothing is moved where the axes are in order; a batch of one factor stays its batch."""
+    """Nothing is transposed if the axes are in order. An axis that is a batch of one factor only
+    stays its batch."""
     assert check(tmp_path, equation) - {"Reshape"} == {"MatMul"}
 
 

@@ -1,5 +1,5 @@
-"""Rules in models of floats of 16 and of 64 bits: they are applied, logged and checked as in those
-of 32."""
+"""Rules are applied, logged and checked in models with floats of 16 and of 64 bits as in those with
+floats of 32 bits."""
 
 import numpy
 import onnxruntime
@@ -7,12 +7,12 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from small_models import save, tensor
 
-COUNTED = ["--cost", "nodes"]  # nothing depends on times
+COUNTED = ["--cost", "nodes"]  # so that nothing depends on times
 TYPES = {"half": (TensorProto.FLOAT16, "float16"), "double": (TensorProto.DOUBLE, "float64")}
 
 
 def doubled(path, kind):
-    """Two products of one input, each through an activation twice."""
+    """A model with two products of the same input, to each of which Relu is applied twice."""
     onnx_type, name = TYPES[kind]
     random = numpy.random.default_rng(1)
     weights = {k: random.standard_normal((64, 48)).astype(name) for k in ("u", "v")}
@@ -49,8 +49,8 @@ def test_rules_apply(run, tmp_path, kind):
 
 
 def test_a_constant_keeps_its_type(run, tmp_path):
-    """A batch normalization in a convolution of 16 bits: what is computed in advance is of 16
-    bits."""
+    """When a batch normalization becomes part of a convolution of 16 bits, the constants that are
+    computed have 16 bits."""
     random = numpy.random.default_rng(3)
     weights = {"w": random.standard_normal((8, 4, 3, 3)) / 6, "s": random.random(8) + 0.5}
     weights |= {"b": random.standard_normal(8), "m": random.standard_normal(8)}

@@ -1,5 +1,5 @@
-"""export-rules as a program: what each format says can be read back, and nothing without a verdict
-that holds is ever handed on."""
+"""The program export-rules: what it writes in each format can be read back, and no rule without a
+valid verdict is ever exported."""
 
 import json, os, re, subprocess
 import numpy, onnxruntime, pytest
@@ -52,7 +52,8 @@ def test_what_cannot_be_written_is_refused_before_the_work(tmp_path, format):
 
 
 def validate(x, schema, root, where="$"):
-    """The part of JSON Schema that rules.schema.json uses."""
+    """Checks a value by a schema. Only the part of JSON Schema that rules.schema.json uses is
+    implemented."""
     known = {
         "$schema",
         "title",
@@ -128,7 +129,7 @@ def side_text(side):
 
 
 def rule_text(r):
-    """A rule of the JSON in the notation of rules/README.md."""
+    """A rule of the JSON file in the notation of rules/README.md."""
     lines = (
         [f"# {line}" if line else "" for line in r["section"].split("\n")[:-1]] + [""]
         if r["section"]
@@ -164,7 +165,8 @@ def rule_text(r):
 
 
 def squeezed(text):
-    """Without blanks and line ends, which mean nothing inside a rule, and without comments."""
+    """The text of rules without comments, and without blanks and line ends, which mean nothing
+    inside a rule."""
     return re.sub(r"\s+", "", re.sub(r"(?m)^\s*#.*$", "", text))
 
 
@@ -192,8 +194,8 @@ def test_deterministic(whole, tmp_path):
 
 
 def counts(message):
-    """Of the last line: rules, selected, not selected, not proved, written, as entries, not
-    expressible."""
+    """The numbers in the last line of the message: rules selected, not selected and not proved,
+    rules written, entries written, and rules that the format cannot express."""
     return [int(n) for n in re.findall(r"\d+", message.splitlines()[-1])]
 
 
@@ -217,8 +219,8 @@ def test_taso_of_the_library(tmp_path):
 
 
 def test_taso_comes_back(tmp_path):
-    """Of TASO's 133 rules 4 are wrong, and 7 need a condition that its form cannot say. What
-    remains comes back, each once."""
+    """Of TASO's 133 rules, 4 are wrong, and 7 need a condition that TASO's format cannot express.
+    Each of the others comes back once."""
     verified, out = tmp_path / "taso.rules", tmp_path / "out.pb"
     subprocess.run(
         [VERIFY, "-q", "test/cases/taso/graph_subst.pb", "-o", verified],
@@ -239,14 +241,14 @@ def test_taso_comes_back(tmp_path):
 
 # ---- onnx
 
-# Of an output's greatest element; exact rules: 1e-6, since a runtime may add up in another order
-# at another size.
+# Relative to the greatest element of an output. For exact rules it is 1e-6, not 0, since a runtime
+# may add in another order at another size.
 TOLERANCE = 1e-5
 LIMITS = [
     "X_shape.NumDimensions() == 4 was false",
     "Pad should be smaller than kernel",
-    "must be less than max(stride, dilation)",  # the output padding
-]  # of ONNX Runtime
+    "must be less than max(stride, dilation)",  # about output padding
+]  # messages about limits of ONNX Runtime
 ELEMENTS = {
     "F": numpy.float32,
     "I64": numpy.int64,
@@ -258,8 +260,8 @@ ELEMENTS = {
 
 
 def drawn(entry, seed):
-    """Numbers from 0.1 to 1.1, one of four negative, but for a variance; integers are places 0 and
-    1."""
+    """Random inputs: floats from 0.1 to 1.1, of which one in four is negative, except in a
+    variance; integers are the indices 0 and 1."""
     random, feed = numpy.random.default_rng(seed), {}
     for i in entry["inputs"]:
         x = random.uniform(0.1, 1.1, i["shape"]) * numpy.where(
@@ -283,8 +285,8 @@ def results(path, feed):
 
 
 def difference(folder, entry, seed):
-    """The greatest one, relative to the output's greatest element; None: ONNX Runtime does not run
-    it."""
+    """The greatest difference between both sides, relative to the greatest element of the output,
+    or None if ONNX Runtime does not run one of them."""
     feed, most = drawn(entry, seed), 0
     try:
         pair = [results(os.path.join(folder, entry[side]), feed) for side in ("from", "to")]
@@ -308,7 +310,7 @@ def test_onnx_of_the_library(tmp_path):
     left = re.findall(r"(\d+) left out, not expressible", said)
     reasons = re.findall(r"(\d+) left out, not expressible: a new node (band|eyelike) cannot", said)
     assert chosen - rules == lost
-    # these need sizes that no value has
+    # These rules need sizes that no value has.
     assert sum(int(n) for n, _ in reasons) == sum(map(int, left))
     index = json.load(open(folder / "index.json"))
     models = index["models"]
@@ -324,7 +326,8 @@ def test_onnx_of_the_library(tmp_path):
             assert found <= (
                 1e-6 if entry["class"] == "exact" else TOLERANCE
             ), f"{entry['from']}: {found}"
-    # LRN of other ranks, pooling with more padding than kernel, output padding beyond the stride
+    # LRN of other ranks, pooling with padding larger than the kernel, output padding larger than
+    # the stride.
     assert refused == 30
 
 
@@ -367,7 +370,7 @@ def parsed(text):
 
 
 def leaves(x):
-    """Variables, and heads of calls with their number of arguments."""
+    """Yields (name, None) for each variable and (name, number of arguments) for each call."""
     for k, item in enumerate(x):
         if isinstance(item, list):
             yield from leaves(item)
@@ -442,7 +445,7 @@ to
 
 
 def forged(tmp_path, *defs):
-    """The false rule with a verdict whose own digest fits."""
+    """The text of a false rule with a forged verdict whose digest fits."""
     (tmp_path / "open.rules").write_text(RULE)
     subprocess.run([SEAL, tmp_path / "open.rules", tmp_path / "sealed.rules", *defs], check=True)
     return (tmp_path / "sealed.rules").read_text()

@@ -1,5 +1,5 @@
-"""Weights in files of their own: they stay there, are moved there when asked, and no file of others
-is touched."""
+"""Weights in separate files stay there, weights are moved there on request, and no file of another
+model is touched."""
 
 import os, resource, signal, subprocess
 import numpy, onnx, pytest
@@ -15,7 +15,7 @@ def run(path, out, *options):
 
 
 def externals(path):
-    """{name: (file, offset, length)} of the initializers whose data is not inside."""
+    """(file, offset, length) by name of the initializers whose data is in another file."""
     found = {}
     for t in onnx.load(path, load_external_data=False).graph.initializer:
         if t.data_location == T.EXTERNAL:
@@ -29,8 +29,9 @@ def externals(path):
 
 
 def spread(folder):
-    """The core and a large matrix; weights in two files, one of them in a folder of its own, with
-    offsets, without lengths, one in a subgraph and one in a Constant."""
+    """A model of the core and a product with a large matrix, with weights in two files, one of them
+    in a subfolder. There are weights with offsets and without lengths, one of them in a subgraph
+    and one in a Constant."""
     (folder / "sub").mkdir(parents=True)
     large = numpy.random.default_rng(3).uniform(-1, 1, (6, 500)).astype("f4")
     inside = h.make_graph(
@@ -164,7 +165,7 @@ def test_saved_as_external_data(tmp_path, least, rules):
         for t in onnx.load(out, load_external_data=False).graph.initializer
         if t.name == "large"
     )
-    again = tmp_path / "again.onnx"  # what is outside already moves into the new file
+    again = tmp_path / "again.onnx"  # data that is external already moves into the new file
     if found:
         assert run(out, again, "--rules", "none", *options).returncode == 0 and {
             f for f, _, _ in externals(again).values()
@@ -173,10 +174,10 @@ def test_saved_as_external_data(tmp_path, least, rules):
 
 
 def test_saved_external_data_belongs_to_its_model(tmp_path):
-    """Whatever happens, OUT and the data that it names are of one run: the data of a model that
-    stands is never replaced, and goes only after the model."""
+    """Whatever happens, OUT and the data file that it names are from the same run. The data of an
+    existing model is never replaced, and is deleted only after the model is replaced."""
 
-    def source(name, value):  # its data is small, the rest is not
+    def source(name, value):  # a model with little external data and much in the file itself
         path, rest = tmp_path / name, [
             constant(f"c{k}", numpy.full(2000, k, "f4")) for k in range(20)
         ]
@@ -264,7 +265,7 @@ def test_saved_external_data_belongs_to_its_model(tmp_path):
 
 
 def huge(folder, external):
-    """A table of more than 2 GiB, as a file with a hole, and the core beside it."""
+    """A model of the core and a table of more than 2 GiB, which is in a sparse file."""
     rows, size = 600_000_000, 2_400_000_000
     nodes = [*core(y="mid"), h.make_node("Gather", ["table", "at"], ["z"])]
     model = make(

@@ -1,6 +1,6 @@
-"""Operators of ai.onnx.ml, which converters write for models of scikit-learn, LightGBM and XGBoost,
-run by the built-in runtime and compared with ONNX Runtime; optimize-model keeps what they
-compute."""
+"""The operators of ai.onnx.ml, which converters write for models of scikit-learn, LightGBM and
+XGBoost. The built-in runtime runs them, and the results are compared with ONNX Runtime;
+optimize-model must preserve what they compute."""
 
 import numpy, onnx, onnxruntime, pytest
 from onnx import helper
@@ -128,7 +128,7 @@ def test_tree_classifier(tmp_path, post, classes):
 @pytest.mark.parametrize("post", ["NONE", "LOGISTIC"])
 @pytest.mark.parametrize("low", [0.0, -1.0])
 def test_two_classes(tmp_path, post, low):
-    """Weights of one class only: none of them negative, or some."""
+    """There are weights for only one of the two classes; none or some of them are negative."""
     forest = Forest("class", 6, 1, MODES[:1], low)
     check(
         tmp_path,
@@ -147,7 +147,7 @@ def test_two_classes(tmp_path, post, low):
 @pytest.mark.parametrize("default", [False, True])
 @pytest.mark.parametrize("version", [2, 4])
 def test_label_encoder(tmp_path, kind, values, default, version):
-    """Keys in no order, one of them twice; some elements have none."""
+    """The keys are unordered, one of them occurs twice, and some elements have no key."""
     whole, to_whole = kind == "int64", values == "values_int64s"
     keys = [7, -3, 2**60 + 1, 5, -3] if whole else [0.5, -3.0, numpy.nan, 1e30, -3.0]
     lists = {"keys_int64s" if whole else "keys_floats": keys}
@@ -186,7 +186,8 @@ def test_one_hot_encoder(tmp_path, kind, shape):
 @pytest.mark.parametrize("kernel", ["LINEAR", "POLY", "RBF", "SIGMOID"])
 @pytest.mark.parametrize("away", [0.0, 100.0])
 def test_svm_regressor(tmp_path, kernel, away):
-    """away: where all features lie; distances of products would lose them there."""
+    """`away`: an offset of all features. If distances were computed from products, large offsets
+    would cancel them."""
     if away and kernel != "RBF":
         pytest.skip("values of 100 to a power tell nothing")
     x, supports = (numpy.float32(away) + drawn(n, 5, seed=n) for n in (9, 12))
@@ -207,7 +208,7 @@ def test_svm_regressor(tmp_path, kernel, away):
     "labels", [{"classlabels_int64s": [3, 1, 2]}, {"classlabels_strings": ["u", "v", "w"]}]
 )
 def test_maps_are_columns(tmp_path, labels):
-    """A sequence of maps is a matrix here; optimize-model leaves the sequence in the file."""
+    """For us, a sequence of maps is a matrix; optimize-model leaves the sequence in the file."""
     x = drawn(4, 3)
     nodes = [
         helper.make_node("Relu", ["x"], ["h"]),

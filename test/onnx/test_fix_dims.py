@@ -1,4 +1,4 @@
-"""--fix-dims: sizes that are given become numbers in the result, and what computed them goes."""
+"""--fix-dims: given sizes become numbers in the result, and the nodes that computed them go."""
 
 import os, subprocess
 import numpy as np, onnx, onnx.parser, onnxruntime, pytest
@@ -7,8 +7,8 @@ from onnx import numpy_helper
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
 PROGRAM = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"), "optimize-model")
 
-# Heads split off and joined again, as exporters write it for sizes that are open; u's size has a
-# name that no input has.
+# Heads are split off and joined again, as exporters write this for open sizes. The size k of u is
+# not a size of any input.
 MODEL = """<ir_version: 8, opset_import: ["" : 13]>
 m (float[batch, seq, 8] x, float[seq] z) => (float[batch, seq, 8] y, float[k, 8] u)
  <int64[1] one = {1}, int64[1] zero = {0}, int64[1] eight = {8}, int64[1] four = {4},
@@ -88,7 +88,7 @@ def test_onnx_runtime_is_asked_about_the_same_sizes(tmp_path):
     assert done.returncode == 0 and "onnxruntime: agrees" in done.stdout, done.stderr
 
 
-# Of an axis without a name the input alone says what it is; "?" names nothing.
+# An axis without a name is identified only by its input; "?" is not a name.
 UNNAMED = """<ir_version: 8, opset_import: ["" : 13]>
 m (float[?, 4] x, float[?, 4] z) => (float[?, 4] y)
  { a = Relu(x) b = Relu(a) y = Concat<axis = 0>(b, z) }"""

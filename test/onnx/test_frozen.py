@@ -1,18 +1,20 @@
-"""A frozen run never asks the clock: it does as much as the run that filled the cost file, however
-much time it has. A limit that is over before the run begins is a clock that jumped."""
+"""A frozen run does not use the clock: it does as much as the run that filled the cost file,
+however much time it has. The tests set a time limit that is over before the run begins, as if the
+clock had jumped."""
 
 import pytest
 from small_models import SHAPE, net, roots
 
 OVER = ["--time-limit", "1e-6"]
 LONG = ["--time-limit", "1000"]
-# Two rules for the same place, one of which loses: what gains is found where each is tried alone.
+# Two rules match at the same place and one of them loses, so the gain is found only if each is
+# tried alone.
 ONE_GAINS = "return 2.0 + kinds(graph).count('BatchNormalization') + kinds(graph).count('Mul')"
 
 
 @pytest.fixture(params=["command", "built-in"])
 def case(request, pricing, tmp_path):
-    """A model and options with which it is rewritten."""
+    """A model and the options with which it is rewritten."""
     if request.param == "built-in":
         return roots(tmp_path / "m.onnx"), ["--input-shape", "x:1,8,64,64"]
     rules = ["conv-batchnorm", "batchnorm-affine"]
@@ -22,7 +24,8 @@ def case(request, pricing, tmp_path):
 
 @pytest.fixture
 def result(run, tmp_path, case):
-    """What a run writes, and how many graphs it expanded."""
+    """A function that runs optimize-model and returns the bytes of the result and the number of
+    graphs that were expanded."""
     model, options = case
 
     def call(*more):
@@ -41,7 +44,8 @@ def test_a_frozen_run_has_all_the_time(result, case):
 
 
 def test_a_frozen_run_ends_where_the_last_run_ended(result):
-    """It could find more: the first run left its times."""
+    """The frozen run ends there although it could find more, since the cost file still has the
+    times of the first, longer run."""
     full, short = result(), result(*OVER)
     assert short != full
     for limit in (OVER, LONG):

@@ -1,5 +1,5 @@
-"""Calls of functions that a model defines give way to their nodes: where the model is run, and
-where it is optimized."""
+"""Calls of functions that a model defines are replaced by the nodes of the functions when the model
+is run, and when it is optimized."""
 
 import os, subprocess
 import numpy, onnx, onnxruntime, pytest
@@ -11,7 +11,7 @@ TWICE = (
     """<domain: "my", opset_import: ["" : 17]> Twice (a) => (b) { c = Relu (a) b = Add (c, c) }"""
 )
 
-# What the graph from x to y is, and the functions of the model.
+# The nodes of the graph from x to y, and the functions of the model.
 CASES = {
     "two calls": ("t = my.Twice (x) y = my.Twice (t)", TWICE),
     "a call in a function": (
@@ -79,7 +79,7 @@ def written(folder, body, functions, head=HEAD):
 
 
 def outputs(path):
-    """In ONNX Runtime, of two inputs."""
+    """The outputs in ONNX Runtime for each of INPUTS."""
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     return [session.run(None, {"x": x})[0] for x in INPUTS]
 
@@ -104,8 +104,8 @@ def test_functions_are_run(tmp_path, name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_functions_are_optimized(optimize, tmp_path, name):
-    """Rules reach across the calls; here all of them are tried. On a target that runs calls slowly
-    they give way where no rule gains, too."""
+    """All rules are tried, across the calls. On a target that runs calls slowly, the calls are
+    replaced even if no rule gains."""
     path, out = written(tmp_path, *CASES[name]), tmp_path / "o.onnx"
     calls = measuring(
         tmp_path / "target", "2 if onnx.load(path).functions else 1", setup="import onnx"
@@ -132,7 +132,7 @@ def test_where_inlining_gains_nothing_the_file_is_returned(optimize, tmp_path):
 
 
 def test_an_output_that_is_the_input(tmp_path):
-    """ONNX Runtime refuses it, the specification does not."""
+    """ONNX Runtime refuses such a function, but the specification allows it."""
     text = '<domain: "my", opset_import: ["" : 17]> Pass (a) => (b, a) { b = Neg (a) }'
     path = written(tmp_path, "t, u = my.Pass (x) y = Sub (t, u)", text)
     numpy.testing.assert_equal(run(path, tmp_path, INPUTS[0]), -2 * INPUTS[0])
@@ -167,7 +167,7 @@ STAYS = {
 
 @pytest.mark.parametrize("name", STAYS)
 def test_calls_that_stay(optimize, tmp_path, name):
-    """Around them the model is optimized."""
+    """The model around such calls is optimized."""
     path = written(tmp_path, *STAYS[name])
     done = optimize(path, tmp_path / "o.onnx", "--cost", "nodes")
     assert done.returncode == 0, done.stderr
@@ -178,7 +178,7 @@ def test_calls_that_stay(optimize, tmp_path, name):
 
 
 def test_a_function_that_calls_itself(optimize, tmp_path):
-    """Which ONNX does not allow: it is copied, and not run."""
+    """ONNX does not allow such a function. The model is copied, and cannot be run."""
     head = '<domain: "my", opset_import: ["" : 17, "my" : 1]>'
     path = written(
         tmp_path, "y = my.F (x)", f"{head} F (a) => (b) {{ c = my.F (a) d = my.F (c) b = Neg (d) }}"

@@ -1,4 +1,4 @@
-"""The rules gather-only-*: their index is a constant of integers, which `fill` stands for."""
+"""The rules gather-only-*, in which a `fill` stands for the index, a constant of integers."""
 
 import os, subprocess
 import numpy, onnx, onnxruntime, pytest

@@ -1,8 +1,8 @@
-"""Rules of generate-rules computed by numpy in float64: a reader, an evaluator and sizes of its
-own, nothing shared with the generator.
+"""Computes both sides of rules of generate-rules by numpy in float64, with a reader and an
+evaluator that share no code with the generator.
 
-Every rule is tried at four sets of sizes: names are drawn, what the types, attributes and operators
-say of them is checked, both sides are computed and compared.
+Every rule is tried at four random sets of sizes that satisfy the requirements of its types,
+attributes and operators; both sides must give the same.
 """
 
 import itertools, os, random, re, subprocess
@@ -21,7 +21,7 @@ def read_rules(text):
         lines = block.split("\n")
         name = lines[0].split()[1]
         axes = re.match(r"  axes ([\w ]+) = (\d)\.\.(\d)$", lines[1])
-        if axes:  # one rule for each length of its blocks
+        if axes:  # a rule for each length of the axis blocks
             for n in range(int(axes[2]), int(axes[3]) + 1):
                 short = [
                     re.sub(
@@ -50,7 +50,7 @@ def read_line(line):
 
 
 class Unfit(Exception):
-    """These sizes do not type-check."""
+    """Raised if sizes do not satisfy the requirements of a rule."""
 
 
 def number(text, sizes):
@@ -75,7 +75,7 @@ def need(condition):
 
 
 def windows(x, kernel, strides, pads, dilations, fill):
-    """x [n, c, spatial..] -> [n, c, out.., kernel..]"""
+    """The windows of x: from [n, c, spatial..] to [n, c, out.., kernel..]."""
     k = len(kernel)
     x = np.pad(
         x, [(0, 0), (0, 0)] + [(pads[j], pads[j + k]) for j in range(k)], constant_values=fill
@@ -160,7 +160,7 @@ def pool(x, a, sizes, kind):
 
 
 def trailing(x):
-    """Missing leading axes broadcast; nothing else does."""
+    """Checks that only missing leading axes are broadcast."""
     short = min(x, key=np.ndim)
     need(all(v.shape[v.ndim - short.ndim :] == short.shape for v in x))
     return x
@@ -321,7 +321,7 @@ def generate(*options, program=None, timeout=280):
 
 
 def proved(text, names, folder):
-    """Of the rules of these names, those that verify-rules proves as they stand."""
+    """The rules with these names that verify-rules proves without adding a condition."""
     blocks = {b.split()[1]: b for b in text.strip().split("\n\n")}
     file = folder / "doubtful.rules"
     file.write_text("\n\n".join(blocks[n] for n in names) + "\n")
@@ -336,8 +336,8 @@ def proved(text, names, folder):
 
 @pytest.mark.parametrize("name", sorted(SETS))
 def test_rules_hold_in_float64(name, tmp_path):
-    """Every rule of size 3 at four sets of sizes. The few that are false are known as such: the
-    verifier proves none of them as it stands."""
+    """Every rule of size 3 holds at four sets of sizes, except a few, of which the prover proves
+    none without a condition."""
     text = generate("--ops", f"generator/sets/{name}.set", "--size", SETS[name])
     rules, false, tried = list(read_rules(text)), set(), []
     assert len(rules) > 300
@@ -378,8 +378,8 @@ op fill value=1 shape=[m] : -> column
 
 
 def test_sizes_that_are_0_together_are_a_condition(tmp_path):
-    """The sums of softmax are 1 but where there is nothing to sum: alone, that is one size; of a
-    concatenation, two at once."""
+    """The sum of a softmax is 1, unless there is nothing to sum. For a tensor this is if one size
+    is 0, and for a concatenation if two sizes are 0 at the same time."""
     (tmp_path / "no_part.set").write_text(NO_PART)
     rules = [
         r

@@ -1,5 +1,5 @@
-"""Whole runs of generate-rules: the same bytes however the work is cut or interrupted, the same
-classes for any seed, and from representatives what all terms give."""
+"""Whole runs of generate-rules write the same bytes however the work is divided or interrupted,
+find the same classes with any seed, and find with representatives alone what all terms give."""
 
 import json, os, random, shutil, subprocess, time
 import pytest
@@ -43,12 +43,13 @@ def test_mpi_gives_the_same(alone, processes, more, tmp_path):
 
 @pytest.mark.parametrize("jobs", [2, 3])
 def test_jobs_give_the_same(alone, jobs):
-    """Batches of classes, candidates and lifts are judged by all threads."""
+    """All threads work on classes, candidates and lifts in batches."""
     assert generate(*TASO, "--size", 3, "--jobs", jobs) == alone
 
 
 def kill_and_resume(size, kills, longest, folder, seed):
-    """How many runs were killed before they ended, and what the last one wrote, left alone."""
+    """Kills runs and resumes them. Returns how many were killed before they ended, and what the
+    last run, which is not killed, wrote."""
     command, killed, r = (
         [
             f"{BUILD}/generate-rules",
@@ -105,7 +106,7 @@ def figures(tmp_path, *options):
 
 @pytest.mark.parametrize("name", ["attention", "cnn", "elementwise", "taso"])
 def test_another_seed_finds_the_same_classes(name, tmp_path):
-    """But for what only the second stage tells apart, which both count."""
+    """The numbers differ only by what the second stage alone tells apart, which both runs count."""
     a, b = (
         figures(tmp_path, "--ops", f"generator/sets/{name}.set", "--size", 3, "--seed", seed)
         for seed in (1, 20)
@@ -118,10 +119,9 @@ def test_another_seed_finds_the_same_classes(name, tmp_path):
 
 @pytest.mark.parametrize("size", [2, 3])
 def test_representatives_give_what_all_terms_give(size, tmp_path):
-    """Every rule found by extending every term follows, at all lengths of its axis blocks, from
-    those found by extending representatives, and what shares a part with them: relu(I x) = I
-    relu(x), too, which other rules give for matrices only.
-    """
+    """Every rule that is found by extending all terms follows, at all lengths of its axis blocks,
+    from the rules that are found by extending representatives and terms that share a part with
+    them. Among them is relu(I x) = I relu(x), which other rules give only for matrices."""
     rules = generate(*TASO, "--size", size, "--exhaustive")
     (tmp_path / "given.rules").write_text(rules)
     (tmp_path / "known.rules").write_text(generate(*TASO, "--size", size))

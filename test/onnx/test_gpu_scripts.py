@@ -1,5 +1,6 @@
-"""scripts/gpu_offline.py, gpu-check and gpu-bundle, with programs that only seem to work: what they
-write down, and that one failure keeps nothing else from being written."""
+"""scripts/gpu_offline.py, gpu-check and gpu-bundle, tested with stand-ins for the programs that
+they run: the files that they write, and that one failure does not keep other results from being
+written."""
 
 import ctypes, os, subprocess, sys
 import numpy, pytest
@@ -8,7 +9,7 @@ from conftest import SLOWER
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"))
 GOOD = "#!/bin/sh\nexit 0\n"
-# One model does not work while there is no file `mended`.
+# A stand-in for run-model that fails on one model as long as there is no file `mended`.
 RUN_MODEL = """#!/bin/sh
 echo "$1" >> "$0.log"
 case $1 in */b.onnx) [ -e "$(dirname "$0")/mended" ] || { echo spills >&2; exit 5; } ;; esac
@@ -101,7 +102,8 @@ def test_one_failure_keeps_nothing_from_being_written(place):
     assert "==== versions" in text and "==== torch" in text
 
 
-# A model whose outputs on the CPU are cpu.npy, and on the back end `cuda` cuda.npy.
+# A stand-in for run-model whose output is cpu.npy on the CPU, and cuda.npy with the back end
+# `cuda`.
 OUTPUTS = """#!/bin/sh
 name=cpu
 while [ $# -gt 0 ]; do
@@ -136,7 +138,7 @@ def test_outputs_are_compared(place, dtype, change, wrong):
     reason="CUDA's headers are missing: the back end is not built",
 )
 def test_a_bundle_runs_by_itself(tmp_path):
-    """Without a GPU, that is what its report says; one program and its libraries do run."""
+    """A program of the bundle runs with its libraries, and without a GPU the report says so."""
     try:
         ctypes.CDLL("libcuda.so.1")
         pytest.skip("there is an NVIDIA driver here")

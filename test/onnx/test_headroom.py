@@ -1,5 +1,5 @@
-"""ONNX Runtime's profile: how far a model is from the machine's roofline, by node of the file, and
-what the search does with it."""
+"""The profile of ONNX Runtime says how far the nodes of a model are from the machine's roofline.
+--headroom shows this, and the search uses it."""
 
 import json, os, re, subprocess, sys
 import numpy, onnx, pytest
@@ -10,7 +10,8 @@ TARGET = ["--measure-with", "onnxruntime"]
 
 
 def dense(path, height=96):
-    """A convolution, an activation that a rule rewrites, a product that no rule rewrites."""
+    """A model of a convolution, an activation that a rule rewrites, and a product that no rule
+    rewrites."""
     rng = numpy.random.default_rng(5)
     weights = {
         "w": rng.standard_normal((32, 3, 3, 3)).astype("f"),
@@ -38,7 +39,7 @@ def headroom(*options):
 
 
 def optimize(*words):
-    """With a cost file of its own, among the words."""
+    """Runs optimize-model; the words must name a cost file."""
     return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=120)
 
 
@@ -112,8 +113,9 @@ def test_a_prelu_gains_and_is_the_first_change_of_the_page(tmp_path):
 
 @pytest.mark.parametrize("channels, timed", [(256, False), (2, True)])
 def test_what_cannot_gain_by_its_arithmetic_is_not_timed(tmp_path, channels, timed):
-    """Blocks of 2 x 2 results of a kernel of one element: four times the multiplications. Where
-    there are few, moving the data takes longer, and blocks may pay."""
+    """For a kernel of one element, computing blocks of 2 x 2 results takes four times as many
+    multiplications. With few channels, moving the data takes longer than that, and blocks may pay.
+    """
     weights = {"w": numpy.ones((channels, channels, 1, 1), "f"), "b": numpy.ones(channels, "f")}
     nodes = [helper.make_node("Conv", ["x", "w", "b"], ["y"])]
     shape = [1, channels, 64, 64]
@@ -151,7 +153,8 @@ def test_sizes_must_be_numbers(tmp_path):
 
 
 def between(kernel, made):
-    """By profile_onnxruntime: the nodes of a file x -> a -> b -> c, d that a kernel stands for."""
+    """The nodes for which a kernel stands, according to profile_onnxruntime, in a file with
+    x -> a -> b -> c, d."""
     sys.path.insert(0, os.path.join(ROOT, "scripts"))
     from profile_onnxruntime import nodes_between
 
@@ -166,8 +169,8 @@ def between(kernel, made):
 
 
 def test_kernels_with_made_up_names():
-    """The nodes between what a kernel reads and makes; none where it reads what the file does not
-    have, so that they would lead to another kernel's."""
+    """A kernel stands for the nodes between the values that it reads and makes. It stands for none
+    if it reads a value that the file lacks, so that the nodes lead to what another kernel makes."""
     fused = helper.make_node("Fused", ["a", "w"], ["c"])
     assert between(fused, {"a", "c", "d"}) == [1, 2]
     assert between(helper.make_node("Fused", ["x", "w"], ["c"]), {"c", "d"}) == [0, 1, 2]
@@ -178,9 +181,9 @@ def test_kernels_with_made_up_names():
 
 @pytest.mark.parametrize("outside", [False, True])
 def test_a_fused_kernel_is_shared(tmp_path, outside):
-    """An addition and a layer normalization spelled out, which ONNX Runtime makes one kernel of,
-    get its time: nothing remains under other names. The same of weights that lie in another file,
-    which is asked for from another folder."""
+    """The nodes of an addition and of a layer normalization that is spelled out share the time of
+    the one kernel that ONNX Runtime makes of them; no time remains under other names. The same
+    holds if weights lie in another file and the program runs in another folder."""
     rng, w = numpy.random.default_rng(5), {}
     w["s"], w["b"] = rng.random(256).astype("f"), rng.random(256).astype("f")
     w["two"], w["e"] = numpy.float32(2), numpy.float32(1e-5)

@@ -1,6 +1,5 @@
-"""Integer inputs are drawn from what the graph allows, and the same data go to the built-in
-runtime, to ONNX Runtime as the target and to the second opinion; --input gives others to all of
-them."""
+"""Integer inputs are drawn from the range that the graph allows. The built-in runtime, ONNX Runtime
+as the target and the check in ONNX Runtime get the same data; --input gives other data to all."""
 
 import os, subprocess, sys
 import numpy, onnx, onnxruntime, pytest
@@ -24,7 +23,7 @@ def run_model(*words):
 
 
 def squared(nodes, weights):
-    """y = z * z, as a power: something for a rule."""
+    """Adds y = z * z, written as a power, so that a rule can be applied."""
     weights["two"] = numpy.float32([2])
     return nodes + [node("Pow", ["z", "two"], ["y"])]
 
@@ -39,7 +38,8 @@ def table(rows, width=4):
 
 
 def embeddings(path, opset, types=2):
-    """As BERT begins: words, kinds of segments and computed positions."""
+    """A model like the beginning of BERT, with embeddings of words, segments and computed
+    positions."""
     weights = {
         "words": table(30),
         "types": table(types),
@@ -82,7 +82,7 @@ def embeddings(path, opset, types=2):
 
 
 def taken(name, path):
-    """Models with an index i of an axis of few places."""
+    """A model in which the input i is an index along a short axis."""
     t, i = table(3), tensor("i", [2, 4], INT)
     w = {"t": t, "u": table(2), "c": numpy.int64([-1]), "depth": numpy.int64(5)}
     w["values"], w["shape"] = numpy.float32([0, 1]), numpy.int64([8])
@@ -120,7 +120,7 @@ SIZES = ["--dim", "batch=2", "--dim", "sequence=4"]
 
 @pytest.mark.parametrize("opset, types", [(11, 2), (13, 1), (17, 2), (21, 1)])
 def test_embeddings(optimize, tmp_path, opset, types):
-    """Checked by numbers and in ONNX Runtime, on several draws."""
+    """The result is checked numerically and in ONNX Runtime, with several draws."""
     path, out = embeddings(tmp_path / "m.onnx", opset, types), tmp_path / "o.onnx"
     faster = [*FEW, "--measure-with", target(tmp_path, "1 + data.count(b'Pow')")]
     for seed in range(5):
@@ -153,7 +153,7 @@ def test_onnxruntime_measures_the_same_inputs(optimize, tmp_path):
 
 
 def test_the_built_in_runtime_measures_on_them(optimize, tmp_path):
-    """A table of one row, whose index is computed."""
+    """The table has only one row, and the index is computed."""
     path = taken("one row", tmp_path / "m.onnx")
     done = optimize(path, tmp_path / "o.onnx", *FEW)
     assert done.returncode == 0 and not done.stderr, done.stderr
@@ -165,7 +165,8 @@ def ids(path):
 
 
 def test_forms_of_input(optimize, tmp_path):
-    """Indices outside the table tell that they arrive, at each runtime; those inside run."""
+    """Indices within the table run. Those outside make each runtime fail, which shows that the data
+    reaches it."""
     path, out = ids(tmp_path / "m.onnx"), tmp_path / "o.onnx"
     numpy.save(tmp_path / "in.npy", numpy.int64([5, 7]))
     numpy.save(tmp_path / "beyond.npy", numpy.int64([5, 8]))
@@ -204,7 +205,7 @@ def test_input_that_does_not_fit(optimize, tmp_path):
 
 
 def unknown(path, kind, inputs, **attributes):
-    """A node that nothing is known of takes the integers n; beside it, something for a rule."""
+    """A model in which an opaque node takes the integers n, and beside it a rule can be applied."""
     four = kind == "Slice"
     weights = {"zero": numpy.zeros(4, "i8"), "eight": numpy.full(4, 8), "axes": numpy.arange(4)}
     outputs = attributes.pop("outputs", ["z"])
@@ -220,7 +221,8 @@ def unknown(path, kind, inputs, **attributes):
 
 
 def test_zeros_and_ones_are_tried(optimize, tmp_path):
-    """Steps of a slice are not 0: ONNX Runtime runs it with ones, and that is said."""
+    """The steps of a slice must not be 0. ONNX Runtime runs the model with ones, and a message says
+    so."""
     path = unknown(tmp_path / "m.onnx", "Slice", ["x", "zero", "eight", "axes", "n"])
     done = optimize(
         path, tmp_path / "o.onnx", "--measure-with", "onnxruntime", *FEW, env=ENVIRONMENT
@@ -231,7 +233,7 @@ def test_zeros_and_ones_are_tried(optimize, tmp_path):
 
 
 def rates(path):
-    """A branch for a rate of 16000, and another that cannot take 6 numbers."""
+    """A model with a branch for a rate of 16000 and another branch that fails for 6 elements."""
     branches = {}
     for name, size in ("then_branch", [2, 3]), ("else_branch", [2, 4]):
         nodes = [
@@ -256,7 +258,8 @@ def rates(path):
 
 
 def test_numbers_that_the_graph_asks_for_are_tried(optimize, tmp_path):
-    """Neither zeros nor ones run, but what the rate is compared with does."""
+    """The model runs neither with zeros nor with ones, but with the number to which the rate is
+    compared."""
     done = optimize(
         rates(tmp_path / "m.onnx"),
         tmp_path / "o.onnx",
@@ -270,7 +273,8 @@ def test_numbers_that_the_graph_asks_for_are_tried(optimize, tmp_path):
 
 
 def test_what_nothing_drawn_suits_is_said(optimize, tmp_path):
-    """Pieces of a split must add up to 6: neither 0 and 1, zeros nor ones do."""
+    """The sizes of a split must add up to 6, and neither random numbers from 0 to 1, nor zeros, nor
+    ones do."""
     out = tmp_path / "o.onnx"
     path = unknown(tmp_path / "m.onnx", "Split", ["x", "n"], outputs=["z", "z1", "z2"])
     words = [path, out, "--measure-with", "onnxruntime", *FEW]
@@ -281,8 +285,8 @@ def test_what_nothing_drawn_suits_is_said(optimize, tmp_path):
 
 
 def test_two_runtimes_get_the_same_numbers(tmp_path):
-    """What is drawn for run-model, given to ONNX Runtime, is what ONNX Runtime computes from the
-    table: every row is met."""
+    """The rows that run-model takes for random indices are those of the table in ONNX Runtime, and
+    every row occurs."""
     path = ids(tmp_path / "m.onnx")
     done = run_model(path, "--dim", "n=64", "--output-dir", tmp_path)
     assert done.returncode == 0
@@ -294,7 +298,7 @@ def test_two_runtimes_get_the_same_numbers(tmp_path):
 
 
 def test_an_output_in_bfloat16_can_be_an_input(tmp_path):
-    """NumPy has no such type: its bits are written as uint16, and read as these again."""
+    """NumPy lacks this type, so its bits are written, and read again, as uint16."""
     text = """<ir_version: 8, opset_import: ["" : 17]> g (bfloat16[4] x) => (bfloat16[4] y)
     { y = Identity(x) }"""
     onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
@@ -307,7 +311,7 @@ def test_an_output_in_bfloat16_can_be_an_input(tmp_path):
 
 
 def test_outputs_do_not_share_a_file(tmp_path):
-    """Each goes to a file of its name, in which / and : become _."""
+    """Each output goes to a file with its name, in which / and : become _."""
     nodes = [node("Abs", ["x"], ["a_b"]), node("Neg", ["x"], ["a/b"])]
     outputs = [tensor("a_b", [2]), tensor("a/b", [2])]
     path = save(tmp_path / "m.onnx", nodes, [tensor("x", [2])], outputs, {})

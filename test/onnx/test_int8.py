@@ -1,5 +1,5 @@
-"""Quantized convolutions and products: the built-in runtime agrees with ONNX Runtime, and where the
-processor and oneDNN multiply 8-bit integers its plan does so, whichever way a model writes them."""
+"""Quantized convolutions and products: the built-in runtime agrees with ONNX Runtime, and its plan
+multiplies 8-bit integers if the processor and oneDNN can do so, however the model writes this."""
 
 import os, re, subprocess
 import numpy, onnx, onnxruntime, pytest
@@ -68,8 +68,9 @@ class Graph:
 
 
 def compared(folder, graph, output, integers, dtype=TensorProto.FLOAT, step=0.0, options=()):
-    """Runs both; a result differs by at most `step`, which is that of its quantization. integers:
-    how many convolutions and products the plan has of 8-bit integers."""
+    """Compares a graph in both runtimes. Results may differ by `step`, the step of their
+    quantization. `integers`: how many convolutions and products of 8-bit integers the plan must
+    have."""
     path = graph.save(folder, output, dtype)
     x = RNG(2).normal(size=graph.shape).astype("float32")
     numpy.save(folder / "x.npy", x)
@@ -124,7 +125,7 @@ def test_convolution_between_dequantize_and_quantize(
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("shape", [(5, 64), (2, 3, 64)])
 def test_product_between_dequantize_and_quantize(tmp_path, shape, signed):
-    """Per column, and with unsigned weights around 128."""
+    """Signed weights have a scale for each column; unsigned ones have the zero point 128."""
     g = Graph(shape)
     point = g.constant(numpy.uint8(100))
     image = g.dequantize(g.quantize("x", 0.03, point), 0.03, point)
@@ -139,7 +140,7 @@ def test_product_between_dequantize_and_quantize(tmp_path, shape, signed):
 
 
 def product(graph, weights, zero):
-    """Of bytes and weights, both dequantized."""
+    """A product of bytes and weights, both dequantized."""
     point = graph.constant(numpy.uint8(100))
     image = graph.dequantize(graph.quantize("x", 0.03, point), 0.03, point)
     zero = graph.constant(numpy.asarray(zero, weights.dtype))
@@ -155,7 +156,8 @@ def test_weights_that_do_not_fit_stay_floats(tmp_path):
 @pytest.mark.parametrize("zero", [0, 3, 131, 255])
 @pytest.mark.parametrize("shape", [(5, 64), (2, 3, 64)])
 def test_unsigned_weights_of_any_zero_point(tmp_path, shape, zero):
-    """What signed bytes lack of them is added by sums of rows."""
+    """The product is that with signed weights, plus the sums of rows times the difference of the
+    zero points."""
     g = Graph(shape)
     compared(tmp_path, g, product(g, g.weights((64, 48), "uint8"), zero), 1)
 
@@ -170,7 +172,8 @@ def test_sums_that_floats_would_round_stay_floats(tmp_path):
 @pytest.mark.parametrize("each", [False, True])
 @pytest.mark.parametrize("group, integers", [(1, 2), (2, 0)])
 def test_convolution_with_unsigned_weights(tmp_path, group, integers, each):
-    """Windows are summed by a convolution of their own, which groups would need several of."""
+    """The sums of windows are computed by another convolution; with groups, several would be
+    needed."""
     g = Graph((2, 8, 9, 10))
     point = g.constant(numpy.uint8(90))
     image = g.dequantize(g.quantize("x", 0.02, point), 0.02, point)
@@ -230,7 +233,7 @@ UNSIGNED = [None, 0, 7, 255, "each"]
 
 
 def zero_points(graph, zero, n):
-    """One for all, one for each of n, or none."""
+    """A list of a zero point for all, or of one for each of n, or an empty list."""
     if zero is None:
         return []
     each = graph.rng.integers(0, 256, n).astype("uint8")
@@ -240,7 +243,7 @@ def zero_points(graph, zero, n):
 @pytest.mark.parametrize("zero", UNSIGNED)
 @pytest.mark.parametrize("x_zero", [0, 90])
 def test_integer_product_with_unsigned_weights(tmp_path, zero, x_zero):
-    """What signed bytes lack of the weights is added by the sums of rows."""
+    """The product is that with signed weights, plus the sums of rows times a constant."""
     g = Graph((3, 9, 700))
     point = g.constant(numpy.uint8(x_zero))
     inputs = [g.quantize("x", 0.02, point), g.constant(g.weights((700, 40), "uint8")), point]
@@ -248,17 +251,17 @@ def test_integer_product_with_unsigned_weights(tmp_path, zero, x_zero):
     compared(tmp_path, g, y, 1, TensorProto.INT32)
 
 
-@pytest.mark.parametrize("zero", UNSIGNED[:-1])  # ONNX Runtime takes one for all
+@pytest.mark.parametrize("zero", UNSIGNED[:-1])  # ONNX Runtime accepts only one for all
 @pytest.mark.parametrize(
     "x, w, attributes, integers",
     [
         ([2, 8, 9, 9], [16, 8, 3, 3], {"pads": [1, 1, 1, 1]}, 2),
         ([1, 24, 12, 11], [7, 24, 1, 1], {"strides": [2, 2]}, 2),
-        ([1, 8, 9, 9], [16, 4, 3, 3], {"group": 2}, 0),  # sums of windows would be of all channels
+        ([1, 8, 9, 9], [16, 4, 3, 3], {"group": 2}, 0),  # windows would be summed over all channels
     ],
 )
 def test_integer_convolution_with_unsigned_weights(tmp_path, zero, x, w, attributes, integers):
-    """.. or by the sums of windows, a convolution of their own."""
+    """As for products, but the sums are those of windows, which another convolution computes."""
     g = Graph(x)
     point = g.constant(numpy.uint8(90))
     inputs = [g.quantize("x", 0.02, point), g.constant(g.weights(w, "uint8")), point]
@@ -278,7 +281,7 @@ def test_integer_convolution_with_a_zero_point_of_the_run(tmp_path, pads, intege
 @pytest.mark.parametrize("dtype", ["uint8", "int8"])
 @pytest.mark.parametrize("shape, kernel", [((2, 5, 9, 8), [3, 2]), ((1, 3, 20), [4])])
 def test_maximum_of_bytes(tmp_path, shape, kernel, dtype):
-    """Without the places, which nobody reads, it is a pool like any other."""
+    """If nothing reads the indices, MaxPool is an ordinary pooling step."""
     g = Graph(shape)
     q = g.quantize("x", 0.02, g.constant(numpy.array(3, dtype)))
     y = g.node("MaxPool", [q], kernel_shape=kernel, strides=[2] * len(kernel))
@@ -290,7 +293,8 @@ def test_maximum_of_bytes(tmp_path, shape, kernel, dtype):
 @pytest.mark.parametrize("pads, ceil", [([0] * 4, 0), ([1, 1, 0, 1], 1)])
 @pytest.mark.parametrize("scale, bytes", [(0.02, True), (-0.02, False)])
 def test_maximum_of_dequantized_numbers(tmp_path, dtype, zero, pads, ceil, scale, bytes):
-    """The greatest of the bytes, dequantized: but not where a scale turns their order."""
+    """The pooling is one of bytes, whose result is dequantized, unless a negative scale reverses
+    their order."""
     g = Graph((2, 5, 9, 8))
     point = g.constant(numpy.array(zero, dtype))
     x = g.dequantize(g.quantize("x", 0.02, point), scale, point)
@@ -304,7 +308,8 @@ def test_maximum_of_dequantized_numbers(tmp_path, dtype, zero, pads, ceil, scale
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_branches_are_quantized_where_they_are_made(tmp_path, threads):
-    """Of a concatenation: each convolution writes its bytes, requantized; no floats lie between."""
+    """When the result of a concatenation is quantized, each convolution before it writes quantized
+    bytes, and there are no floats in between."""
     g = Graph((1, 8, 9, 9))
     point = g.constant(numpy.uint8(0))
     image = g.dequantize(g.quantize("x", 0.02, point), 0.02, point)
@@ -323,8 +328,8 @@ def test_branches_are_quantized_where_they_are_made(tmp_path, threads):
 
 
 def moved(graph, dtype, scales, zeros):
-    """Two moves, each between a DequantizeLinear and a QuantizeLinear; the floats are scaled by
-    scales[k] and shifted by zeros[k]."""
+    """Two transposes, each between a DequantizeLinear and a QuantizeLinear, with the scales
+    scales[k] and the zero points zeros[k]."""
     zero = [graph.constant(numpy.dtype(dtype).type(z)) for z in zeros]
     q = graph.quantize("x", scales[0], zero[0])
     for k, perm in enumerate(([0, 2, 3, 1], [0, 3, 1, 2])):
@@ -342,7 +347,7 @@ def moved(graph, dtype, scales, zeros):
         ((0.05, 0.04, 0.04), (7, 7, 7), 1),
         ((0.05, 0.05, 0.05), (7, 7, 9), 1),
         ((1e37, 1e37, 1e37), (7, 7, 7), 0),  # a difference times a scale overflows
-        ((1e-40, 1e-40, 1e-40), (7, 7, 7), 0),  # scales that are 0 where denormals are
+        ((1e-40, 1e-40, 1e-40), (7, 7, 7), 0),  # scales that are 0 if denormals are flushed
     ],
 )
 def test_bytes_that_are_quantized_as_they_were_are_moved(tmp_path, dtype, scales, zeros, kept):
@@ -357,7 +362,8 @@ def test_bytes_that_are_quantized_as_they_were_are_moved(tmp_path, dtype, scales
 
 
 def test_a_part_of_a_concat_is_multiplied_as_bytes(tmp_path):
-    """It is written where the concat wants it, as floats, and read as the bytes that it was."""
+    """A part is written to its place in the concatenation as floats, and the convolution reads the
+    bytes from which it was dequantized."""
     graph = Graph([1, 4, 9, 9])
     zero = graph.constant(numpy.uint8(120))
     parts = [

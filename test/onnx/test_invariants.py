@@ -1,5 +1,5 @@
-"""What the body of a Loop or Scan computes anew in every iteration although it does not change is
-moved out of it, where it cannot fail."""
+"""Nodes in the body of a Loop or Scan that compute the same in every iteration are moved out of it,
+unless they may fail."""
 
 import json
 import numpy, onnx, onnxruntime, pytest
@@ -10,7 +10,8 @@ from small_models import measuring
 from test_bodies import optimize
 from unusual_models import constant, info, make
 
-# Every node in the body of a loop takes a second, an Identity none; all else takes one together.
+# On this target every node in the body of a loop takes a second, except Identity, and all nodes
+# outside together take one second.
 SECONDS = "1 + inner(onnx.load(path).graph)"
 INNER = """import onnx
 def inner(graph):
@@ -32,8 +33,9 @@ def node(op, inputs, output, **attributes):
 
 
 def loop(nodes, states, scans=(), weights=(), inner=(), opset=17, n=N, around=(), inputs=()):
-    """A Loop; states: name outside, inside and of what the body returns, and its sizes. What the
-    body scans is called NAME_all outside."""
+    """A model of a Loop. `states`: for each, its name outside, its name inside, the name of what
+    the body returns for it, and its sizes. `scans`: outputs of the body that the loop gathers,
+    which are called NAME_all outside."""
     body = h.make_graph(
         [*nodes, *GO],
         "body",
@@ -56,7 +58,7 @@ def loop(nodes, states, scans=(), weights=(), inner=(), opset=17, n=N, around=()
 
 
 SHAPE = (2, 5, 16)
-STATE = ("y", "h", "next", SHAPE)  # starts as y, and is tanh(what is given + h)
+STATE = ("y", "h", "next", SHAPE)  # it starts as y, and the next h is tanh(p + h)
 STEP = [node("Add", "p h", "sum"), node("Tanh", "sum", "next")]
 KEPT = ("x", "kept", "kept", SHAPE)
 
@@ -81,7 +83,8 @@ def run(path, feed):
 
 
 def moved(tmp_path, model, *options, feed=None, **also):
-    """Optimizes it, compares, and returns the body and what stands around the loop."""
+    """Optimizes a model, compares the result with it, and returns the body of the loop, the graph
+    around it, the messages and the report."""
     command = measuring(tmp_path / "target", SECONDS, INNER)
     report = tmp_path / "report"
     path, out, said = optimize(
@@ -101,7 +104,7 @@ def moved(tmp_path, model, *options, feed=None, **also):
 
 
 def test_product_of_an_unchanging_state(tmp_path):
-    """It, and what follows from it, and from a value around the loop."""
+    """The product is moved, and so is the node that depends only on it and on a value outside."""
     nodes = [node("MatMul", "kept w", "xw"), node("Mul", "xw y", "p"), *STEP]
     body, graph, said, report = moved(tmp_path, loop(nodes, [STATE, KEPT]))
     assert types(body) == ["Add", "Tanh"]
@@ -135,7 +138,7 @@ def test_what_changes_stays(tmp_path, kind):
         ]
     elif kind == "swapped":
         states = [STATE, ("x", "kept", "b", SHAPE), ("y", "b", "kept", SHAPE)]
-    elif kind == "other start":  # the same from the second iteration on
+    elif kind == "other start":  # it stays the same only from the second iteration on
         states[1] = ("x", "kept", "y2", SHAPE)
         more = [node("Identity", "y", "y2")]
     elif kind == "iteration":
@@ -151,7 +154,8 @@ def test_what_changes_stays(tmp_path, kind):
 
 @pytest.mark.parametrize("iterations", [0, 1, 4])
 def test_any_number_of_iterations(tmp_path, iterations):
-    """The model decides by its input how often; the result is timed and checked at one number."""
+    """An input decides the number of iterations; the result is timed and checked with one
+    number."""
     nodes = [node("MatMul", "kept w", "p"), *STEP]
     model = loop(nodes, [STATE, KEPT], [("p", SHAPE)], n=constant("other", numpy.int64(0)))
     model.graph.input.append(info("n", (), T.INT64))
@@ -161,7 +165,8 @@ def test_any_number_of_iterations(tmp_path, iterations):
 
 
 def test_what_the_body_returns(tmp_path):
-    """As a state, and gathered: the body still has a value of that name."""
+    """If the body returns the moved value as a state, or the loop gathers it, the body still has a
+    value with that name."""
     nodes = [node("MatMul", "kept w", "p"), *STEP]
     states = [STATE, KEPT, ("y", "unused", "p", SHAPE)]
     body, _, _, _ = moved(tmp_path, loop(nodes, states, [("p", SHAPE)]))
@@ -170,7 +175,7 @@ def test_what_the_body_returns(tmp_path):
 
 @pytest.mark.parametrize("where", ["body", "node"])
 def test_names_stay_unique(tmp_path, where):
-    """Another loop has values of these names, or a node around it has that of the node."""
+    """Another loop has values with the same names, or a node around the loop has the same name."""
     nodes = [node("MatMul", "kept w", "p"), *STEP]
     model = loop(nodes, [STATE, KEPT])
     if where == "body":
@@ -196,7 +201,7 @@ def test_names_stay_unique(tmp_path, where):
 
 
 def test_a_branch_that_reads_it(tmp_path):
-    """An If in the body takes the moved value, or one of that name of its own."""
+    """An If in the body reads the moved value, or has its own value with that name."""
     then = h.make_graph([node("Add", "xw y", "t")], "then", [], [info("t", SHAPE)])
     other = h.make_graph([node("Sub", "h xw", "e")], "else", [], [info("e", SHAPE)])
     nodes = [
@@ -211,7 +216,8 @@ def test_a_branch_that_reads_it(tmp_path):
 
 
 def test_what_heavy_work_needs(tmp_path):
-    """A reshape and weights of the body's own go along; what the body reads as well stays there."""
+    """A reshape and weights of the body are moved with a product that needs them. Weights that the
+    body still reads also stay there."""
     inner = [constant("inside", W), constant("sizes", numpy.array([10, 16])), constant("b", V)]
     nodes = [
         node("Reshape", "kept sizes", "flat"),
@@ -284,7 +290,8 @@ GOOD = {
 
 @pytest.mark.parametrize("kind", FAILS)
 def test_what_may_fail_stays(tmp_path, kind):
-    """Without an iteration the original gives a result whatever the data are: so must the new."""
+    """If there is no iteration, the original gives a result for any data, and so must the
+    result."""
     nodes, dtype, shape = FAILS[kind]
     more = [constant("many", numpy.arange(16)), constant("flat", W.reshape(256)),
             constant("zero", numpy.float32(0)), constant("none", numpy.int64(0))]  # fmt: skip
@@ -310,7 +317,8 @@ def test_what_may_fail_stays(tmp_path, kind):
 
 
 def scan(nodes, unchanging=True):
-    """ONNX Runtime needs the Identity: where a Scan's body returns an input, it gives garbage."""
+    """A model of a Scan. The Identity is there because ONNX Runtime returns garbage if the body of
+    a Scan returns one of its inputs."""
     body = h.make_graph(
         [*nodes, node("Identity", "kept", "same_one")],
         "body",
@@ -355,7 +363,7 @@ def test_the_whole_model_decides(tmp_path):
 
 
 def test_in_a_loop_of_a_branch(tmp_path):
-    """The branch is optimized as a model of its own, whose loop gives up its product."""
+    """The branch is optimized as a model of its own, and the product is moved out of its loop."""
     inside = loop([node("MatMul", "kept w", "p"), *STEP], [STATE, KEPT]).graph
     branch = h.make_graph(
         [*inside.node, node("Abs", "last0", "a"), node("Neg", "a", "then")],
@@ -389,7 +397,7 @@ def test_where_nothing_is_moved(tmp_path, options):
 
 
 def test_frozen(tmp_path):
-    """The times that decided are kept: a frozen run gives the same bytes."""
+    """The times that decided are in the cost file, so a frozen run gives the same bytes."""
     model = loop([node("MatMul", "kept w", "p"), *STEP], [STATE, KEPT])
     moved(tmp_path, model)
     first = roundtrip.read(str(tmp_path / "out.onnx"))

@@ -1,6 +1,6 @@
-"""Numbers in a file that nothing sensible holds: sizes, axes and lists that would overflow, or lead
-beyond the end of memory, make a node one that is not understood, or the file one that is refused;
-never a crash, nor memory without end."""
+"""Absurd numbers in a file: sizes, axes and lists that would overflow or lead beyond the end of
+memory. The node is then opaque, or the file is refused; there is no crash and no unlimited use of
+memory."""
 
 import os, resource, subprocess
 import numpy, onnx, pytest
@@ -11,7 +11,7 @@ RUN = os.path.join(BUILD, "run-model")
 
 
 def bounded():
-    """3 GiB of memory: more than any of these models needs."""
+    """Limits the memory to 3 GiB, which is more than any of these models needs."""
     resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
 
 
@@ -22,8 +22,8 @@ def run(*words):
 
 
 def both(tmp_path, node, inputs, outputs, weights, opset=18, said=None, code=3):
-    """optimize-model copies the node; run-model says that it cannot be run, and why (no reason: it
-    runs)."""
+    """Checks that optimize-model copies the node, and that run-model says `said`, the reason why it
+    cannot run it, or runs it if that is None."""
     path, out = tmp_path / "m.onnx", tmp_path / "o.onnx"
     domains = [helper.make_opsetid(node.domain, 1)] if node.domain else []
     save(path, [node], inputs, outputs, weights, opset)
@@ -91,7 +91,8 @@ def test_batches_of_a_scan(tmp_path):
 
 
 def test_texts_of_one_length(tmp_path):
-    """Texts become rows of one length: a long one among many would take 10^11 bytes."""
+    """Texts are stored as rows of the same length, so that a single long one among many would take
+    10^11 bytes."""
     texts = ["t"] * 100000 + ["t" * 1000000]
     node = helper.make_node("ZipMap", ["x"], ["y"], domain="ai.onnx.ml", classlabels_strings=texts)
     kind = helper.make_map_type_proto(

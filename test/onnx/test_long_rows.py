@@ -1,5 +1,5 @@
-"""Rows longer than a tile of the CPU back end, with what is the same along them: computed once, as
-one number (ops/cpu/vector.c), or a part of a pass (ops/cpu/line.c)."""
+"""Rows that are longer than a tile of the CPU back end. Values that are the same along a row are
+computed once, as one number (ops/cpu/vector.c), or as a part of a pass (ops/cpu/line.c)."""
 
 import numpy, onnx, pytest
 from onnx import helper, numpy_helper
@@ -50,7 +50,8 @@ def test_what_is_the_same_along_rows(tmp_path, name):
 @pytest.mark.parametrize("groups", [1, 48])
 @pytest.mark.parametrize("act", ["Relu", "Sigmoid"])
 def test_a_norm_between_convolutions(tmp_path, groups, act):
-    """Its rows lie as the convolutions want them, which is decided after it became one step."""
+    """The rows of the normalization have the layout of the convolutions, which is chosen after the
+    normalization has become one step."""
     import onnxruntime
 
     draw = numpy.random.default_rng(groups)

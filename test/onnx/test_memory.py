@@ -1,5 +1,5 @@
-"""The memory that a run takes at most: weights are kept as kernels packed them, and the file that
-they were packed of is not in memory as a whole beside them."""
+"""The peak memory of a run: weights are kept only as kernels have packed them, and the file from
+which they come is never in memory as a whole beside them."""
 
 import json, os, subprocess, sys, time
 import numpy, onnx, pytest
@@ -20,8 +20,8 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 
 
 def peak(*command):
-    """Bytes that a program had in memory at most, its files' pages among them. A program counts
-    what its parent had when it was started: the parent is a small one."""
+    """The peak memory of a program in bytes, including pages of files. Since this would include the
+    memory of its parent at the start, the parent is a small program."""
     words = [sys.executable, "-c", MEASURE, *command]
     return int(subprocess.run(words, check=True, capture_output=True, text=True).stdout) * 1024
 
@@ -55,9 +55,9 @@ def test_weights_are_in_memory_once(tmp_path):
 
 @pytest.mark.parametrize("sizes", [[], ["--fix-dims", "--dim", "n=8"]])
 def test_roundings_are_tried_one_by_one(tmp_path, sizes):
-    """A result that roundings move is computed again with others, sixteen times: each such graph
-    has a factor for every element, and is forgotten before the next. A file whose sizes were fixed
-    is compared as a whole, too."""
+    """A result that depends strongly on roundings is computed sixteen times with other roundings.
+    Each graph for this has a factor for every element, and is freed before the next one. The same
+    holds for a file whose sizes were fixed, which is compared as a whole."""
     length, layers, first = 1 << 18, 12, "n" if sizes else 8
     nodes = []
     for k in range(layers):
@@ -97,7 +97,7 @@ def test_roundings_are_tried_one_by_one(tmp_path, sizes):
 
 
 def test_a_measuring_process_that_waits_keeps_no_weights(tmp_path):
-    """Three of them may wait during one search."""
+    """During a search, three such processes may wait at the same time."""
     model = written(tmp_path / "m.onnx", LAYERS)
     words = [os.path.join(ROOT, "scripts", "measure-onnxruntime"), "--rounds", "2"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}

@@ -1,5 +1,6 @@
-"""Mistakes on the command line: what would be lost or do nothing is refused before any work, and a
-name that there is not is answered with those that there are. Exit status 2, nothing is written."""
+"""Mistakes on the command line are refused before any work: outputs that would overwrite a file
+that is still needed, options that would have no effect, and unknown names, for which the message
+lists the known ones. The exit status is 2, and nothing is written."""
 
 import os, shutil, subprocess
 import numpy, pytest
@@ -42,7 +43,7 @@ def two_inputs(path):
 
 @pytest.fixture
 def files(tmp_path):
-    """One of each kind, in a folder; their bytes before."""
+    """Makes a file of each kind in the folder of the test and returns their bytes by path."""
     two_inputs(tmp_path / "m.onnx")
     (tmp_path / "r.rules").write_text(RULE)
     shutil.copy(os.path.join(LIBRARY, "gather.rules"), tmp_path / "proved.rules")
@@ -93,8 +94,8 @@ def test_a_file_that_would_be_lost(files, tmp_path, words, option, other):
 
 
 def test_files_that_may_be_the_same(files, tmp_path):
-    """The result in place of the model, rules with their verdicts in place of the rules; a device
-    holds nothing."""
+    """The result may replace the model, and rules with verdicts may replace the rules. A device may
+    be named several times, since it keeps nothing."""
     done = run("verify-rules", "r.rules", "-o", "r.rules", "-q", cwd=tmp_path)
     assert done.returncode == 0 and "proved class=" in (tmp_path / "r.rules").read_text()
     done = run(
@@ -124,7 +125,7 @@ def test_an_option_that_would_do_nothing(files, tmp_path, words, said):
 
 
 def test_rules_of_ones_own_without_discovering(files, tmp_path):
-    """Those that an earlier run kept are used beside the library."""
+    """The rules that an earlier run kept are used in addition to the library."""
     run("verify-rules", "r.rules", "-o", "own.rules", "-q", cwd=tmp_path)
     model = save(
         tmp_path / "abs.onnx",
@@ -166,7 +167,8 @@ def test_a_size_that_the_model_lacks(files, tmp_path, words):
 
 
 def test_many_names_are_cut(tmp_path):
-    """As many as there is room for, then dots; the message stays whole."""
+    """The message lists as many names as there is room for, then dots, and the rest of it is
+    complete."""
     names = [f"a_size_with_a_long_name_{k}" for k in range(20)]
     model = save(
         tmp_path / "m.onnx",
@@ -227,7 +229,7 @@ def test_a_measuring_command_that_does_not_answer(optimize, tmp_path, command, s
 
 @pytest.mark.parametrize("program", ["run-model", "optimize-model"])
 def test_arrays_of_another_rank(files, tmp_path, program):
-    """The option that gave the file is named, not one that nobody gave."""
+    """The message names the option that gave the file, not another one."""
     numpy.save(tmp_path / "two.npy", numpy.zeros((2, 2), "i8"))
     words = ["m.onnx", *["--dry-run"] * (program == "optimize-model"), "--input", "i=two.npy"]
     done = run(program, *words, cwd=tmp_path)
@@ -235,7 +237,7 @@ def test_arrays_of_another_rank(files, tmp_path, program):
 
 
 def test_inputs_that_are_too_large(files, tmp_path):
-    """Sizes that are given are not said to be missing."""
+    """The message does not ask for sizes that were given."""
     words = ["m.onnx", "--input-shape", "x:99999999999,99999999999", "--input-shape", "i:1"]
     done = run("run-model", *words, cwd=tmp_path)
     refused(done, "x: it would have too many elements; give smaller sizes with", code=3)
@@ -258,7 +260,7 @@ def test_estimates_are_not_called_measured(optimize, tmp_path):
 
 
 def test_processors_that_are_not_known(files, tmp_path, monkeypatch):
-    """In the environment, as in the options of the back end."""
+    """A processor named by the environment is checked like one named by an option."""
     monkeypatch.setenv("ISOMER_CPU", "fast")
     done = run("run-model", "m.onnx", "--dim", "rows=3", "--dim", "columns=3", cwd=tmp_path)
     refused(done, "ISOMER_CPU is 'fast' in the environment: expected generic", code=5)
@@ -285,7 +287,7 @@ def test_a_file_that_is_no_model(tmp_path, text, said):
 
 
 def test_questions_are_known_by_their_text(files, tmp_path):
-    """--list writes to a file of any name, which can then be read."""
+    """--list may write to a file with any name, which can then be read."""
     done = run("discover-rules", "m.onnx", "--list", "-o", "asked.txt", cwd=tmp_path)
     assert done.returncode == 0 and (tmp_path / "asked.txt").read_text().startswith("question ")
     done = run("discover-rules", "asked.txt", "--list", "-q", cwd=tmp_path)

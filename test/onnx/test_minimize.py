@@ -1,5 +1,5 @@
-"""The program compare-rules: what follows from proved ones, their basis,
-what search wants."""
+"""The program compare-rules: which rules follow from proved ones, their basis, and the rules that
+the search uses."""
 
 import os
 import re
@@ -11,7 +11,7 @@ KEPT = os.path.join(ROOT, "rules/generated")
 
 
 def run(*arguments, program="compare-rules"):
-    """Exit code, output and errors of a program of the build folder."""
+    """Runs a program of the build folder: (exit status, output, messages)."""
     done = subprocess.run(
         [os.path.join(BUILD, program), *arguments],
         cwd=ROOT,
@@ -24,18 +24,18 @@ def run(*arguments, program="compare-rules"):
 
 
 def read(path):
-    """A file's text."""
+    """The text of a file."""
     with open(path, encoding="utf-8") as file:
         return file.read()
 
 
 def names(text):
-    """The rules of a text, by name."""
+    """The names of the rules of a text."""
     return re.findall(r"^rule (\S+)$", text, re.M)
 
 
 def test_taso_s_file_beside_the_proved_rules():
-    """122 of 133; each line says by which rules."""
+    """122 of 133 rules follow, and each line says from which rules."""
     code, out, _ = run("derive", "test/cases/taso/graph_subst.pb", "rules/generated/taso-3.rules")
     assert code == 0
     assert out.splitlines()[-1] == "122 derived, 11 not derived"
@@ -60,7 +60,8 @@ def test_a_proof_that_was_edited_derives_nothing(tmp_path):
 
 
 def test_the_committed_basis_is_found_again(tmp_path):
-    """The same marks, byte for byte, from the proved rules without them."""
+    """From the proved rules without their marks of the basis, the same marks are found, byte for
+    byte."""
     kept = read(os.path.join(KEPT, "taso-3.rules"))
     plain, out, basis = tmp_path / "plain.rules", tmp_path / "out.rules", tmp_path / "basis.rules"
     plain.write_text(kept.replace("# basis\n", ""), encoding="utf-8")
@@ -73,7 +74,7 @@ def test_the_committed_basis_is_found_again(tmp_path):
 
 
 def rule(name, left, right, inputs="%x : F [n, m]"):
-    """A rule's text."""
+    """The text of a rule."""
     return f"rule {name}\n  {inputs}\nfrom\n{left}to\n{right}\n"
 
 
@@ -85,8 +86,8 @@ TOGETHER = "  %1 = add %y %z\n  %2 = mul %x %1\n  out %2\n"
 
 
 def test_basis_and_search_set(tmp_path):
-    """What follows is left out; search gets the side that is cheaper, turned round if need be, and
-    nothing that the library gives."""
+    """The basis leaves out rules that follow from others. The rules for the search lead to the
+    cheaper side, reversed if necessary, and none of them follows from the library."""
     three = "%x : F [n, m]   %y : F [n, m]   %z : F [n, m]"
     source, proved = tmp_path / "source.rules", tmp_path / "proved.rules"
     source.write_text(
@@ -107,7 +108,7 @@ def test_basis_and_search_set(tmp_path):
     assert code == 1 and "it is not proved" in err and not gains.exists()
     assert run("choose", "-o", str(gains), "--trades", str(trades), str(proved))[0] == 0
     assert names(read(gains)) == ["twice", "apart-back"] and not names(read(trades))
-    assert read(gains).count("\nproved ") == 1  # apart-back is to be proved
+    assert read(gains).count("\nproved ") == 1  # apart-back is still to be proved
     library = tmp_path / "library.rules"
     library.write_text(read(basis).split("\n\n")[0] + "\n", encoding="utf-8")
     assert run("choose", str(proved), "-o", str(gains), "--known", str(library))[0] == 0
@@ -115,7 +116,7 @@ def test_basis_and_search_set(tmp_path):
 
 
 def test_commands_know_their_options():
-    """Another command's option, a missing command and missing files are usage errors."""
+    """An option of another command, a missing command and missing files are usage errors."""
     for words, what in (
         ((), "expected a command"),
         (("search",), "expected a command"),
@@ -130,7 +131,7 @@ def test_commands_know_their_options():
 
 
 def test_search_has_the_gains_beside_the_library():
-    """optimize-model chooses from both, and from one file where one is given."""
+    """optimize-model uses the rules of both, or only those of a file that is given."""
     gains = names(read(os.path.join(KEPT, "search/gains.rules")))
     code, out, _ = run("--list-rules", program="optimize-model")
     assert code == 0
@@ -143,7 +144,7 @@ def test_search_has_the_gains_beside_the_library():
 
 
 def test_outputs_are_tried_before_the_work(tmp_path):
-    """A file that cannot be written is named before a rule is read; --out is still --output."""
+    """A file that cannot be written is named before a rule is read. --out still means --output."""
     there = str(tmp_path / "nosuch" / "out.rules")
     for words in (
         ("derive", "a.rules", "b.rules", "-o", there),

@@ -1,5 +1,5 @@
-"""The real models whole: run-model gives ONNX Runtime's outputs, and of the nodes outside subgraphs
-at least 95 % are understood."""
+"""Whole real models: run-model gives the outputs of ONNX Runtime, and at least 95 % of the nodes
+outside subgraphs are understood."""
 
 import argparse, os, re, subprocess, sys
 import numpy, onnx, onnxruntime, pytest
@@ -16,8 +16,8 @@ MODELS = [path for path in real_models() if os.path.basename(path) in TABLE]
 RTOL, ATOL = (
     1e-4,
     1e-7,
-)  # of the largest element of an output; a probability of 1e-5 is 1e-8 off in ONNX Runtime itself
-HALF = {"silero_vad_half.onnx": 1e-2}  # computes in float16
+)  # of an output's largest element; in ONNX Runtime itself, 1e-5 may be off by 1e-8
+HALF = {"silero_vad_half.onnx": 1e-2}  # this model computes in float16
 SHARE = 0.95
 
 needs_models = pytest.mark.skipif(
@@ -73,8 +73,8 @@ def test_it_runs_as_onnx_runtime_does(path, tmp_path):
 @needs_models
 @each_model
 def test_most_nodes_are_understood(path):
-    """As optimize-model counts them, decided Ifs replaced by their branches; a node that has a
-    subgraph is not counted."""
+    """The nodes are counted by optimize-model, after an If with a known condition was replaced by
+    its branch. A node with a subgraph is not counted."""
     words = [
         OPTIMIZE,
         path,

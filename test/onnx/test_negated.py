@@ -1,5 +1,5 @@
-"""Node cases and real models with a third of their values negated twice: new nodes beside copied
-ones keep the meaning."""
+"""Node cases and real models are written with a third of their values negated twice: new nodes
+beside copied ones preserve the meaning."""
 
 import pytest
 from written import check_node_cases, check_real_models

@@ -1,5 +1,5 @@
-"""ONNX's own node tests through importer, plan and CPU: each case passes, or is not supported for a
-named reason; none may fail."""
+"""ONNX's own node tests go through importer, plan and CPU. Each case must pass, or be unsupported
+for a reason that is named; none may fail."""
 
 import collections, os, subprocess, warnings
 import numpy
@@ -10,21 +10,21 @@ ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
 TOOL = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"), "test", "tools", "run_cases")
 PACKED = {"int4": 4, "uint4": 4, "float4_e2m1fn": 4, "int2": 2, "uint2": 2}
 LEAST = 1788
-RTOL = {"float16": 4e-3, "bfloat16": 3e-2}  # a few units in the last place, else 1e-3
+RTOL = {"float16": 4e-3, "bfloat16": 3e-2}  # a few units in the last place; other types: 1e-3
 NOISE = {
     "test_dft_inverse": 1e-5,
     "test_dft_inverse_opset19": 1e-5,
-}  # expected: what numpy's transform in float32 leaves of zeros
+}  # the expected outputs are not exact: numpy's transform in float32 makes such numbers of zeros
 RANDOM = (
     "bernoulli",
     "randomnormal",
     "randomuniform",
     "multinomial",
-)  # their outputs are compared by nobody
+)  # random outputs, which are not compared
 
 
 def tensor(value):
-    """As an array; None: it holds no numbers."""
+    """A value as an array, or None if it does not hold numbers."""
     if isinstance(value, onnx.TensorProto):
         value = numpy_helper.to_array(value)
     return (
@@ -35,7 +35,8 @@ def tensor(value):
 
 
 def packed(array):
-    """Bytes as a tensor of ONNX has them: elements below 8 bits packed, the first in low bits."""
+    """The bytes of an array as in an ONNX tensor: elements of less than 8 bits are packed, the
+    first in the low bits."""
     bits = PACKED.get(array.dtype.name)
     return (
         numpy_helper.from_array(numpy.ascontiguousarray(array)).raw_data
@@ -58,8 +59,8 @@ def cases():
 
 
 class Tool:
-    """One process for all cases; started again after one that kills it. backend: a plug-in
-    instead of the CPU."""
+    """A process for all cases, which is started again if a case kills it. `backend`: a plug-in to
+    use instead of the CPU's back end."""
 
     def __init__(self, folder, *backend):
         self.command = [TOOL, *backend]
@@ -128,7 +129,7 @@ def differs(case, have, want):
 
 
 def run_all(folder):
-    """{name: (verdict, what)}: passed, cannot or failed."""
+    """Runs all cases. For each name, ("passed", ""), ("cannot", reason) or ("failed", reason)."""
     tool, results = Tool(folder), {}
     for case in cases():
         verdict, what = tool.ask(case)

@@ -1,5 +1,5 @@
-"""The result is compared with the original by numbers: wrong rules and kernels are caught, ONNX
-Runtime is asked too, a disagreement leaves a reproducer."""
+"""The result is compared with the original numerically: wrong rules and wrong kernels are caught,
+ONNX Runtime may give a second opinion, and a disagreement leaves a reproducer."""
 
 import json, os, re, sys
 import numpy, onnx, onnxruntime, pytest
@@ -8,7 +8,7 @@ from small_models import BUILD, PROGRAM, SHAPE, WRONG, forged, net, refused, sav
 
 
 def with_wrong_rule(optimize, costly, folder):
-    """(where the result would be, how the program ended)"""
+    """Runs optimize-model with a wrong rule: (path of the result, finished process)."""
     out, rules = folder / "o.onnx", forged(folder, WRONG)
     model = net(folder / "m.onnx")
     return out, optimize(model, out, *SHAPE, *costly, "--rules", rules, library=False)
@@ -20,7 +20,7 @@ def test_a_wrong_rule_is_caught_by_numbers(optimize, costly, tmp_path):
 
 
 def test_a_wrong_kernel_is_caught_by_numbers(optimize, costly, tmp_path):
-    """The plug-in is wrong where a weight is large, which folding a large scale makes it."""
+    """The plug-in computes wrongly if a weight is large, and folding a large scale makes it so."""
     out = tmp_path / "o.onnx"
     weights = {
         "w": numpy.full((4, 3, 1, 1), 50, "f"),
@@ -104,7 +104,7 @@ def fifty_blocks(folder, draw):
 
 
 def product_of_a_transpose(folder, draw):
-    """A round of its region's solution meets values that are not part of the graph any more."""
+    """In this model, a round of the search meets values that are no longer part of the graph."""
     nodes = [
         helper.make_node("Add", ["x", "c"], ["x1"]),
         helper.make_node("Add", ["x1", "d"], ["x2"]),
@@ -132,7 +132,7 @@ def product_of_a_transpose(folder, draw):
     ],
 )
 def test_what_rounding_does_is_no_difference(optimize, tmp_path, build, cost):
-    """Constants that are computed are rounded once more; nothing is wrong with that."""
+    """Computed constants are rounded once more, which is no error."""
     for seed in range(3):
         random = numpy.random.default_rng(seed)
         model = build(tmp_path, lambda *s: random.standard_normal(s).astype("f"))
@@ -142,7 +142,7 @@ def test_what_rounding_does_is_no_difference(optimize, tmp_path, build, cost):
 
 @pytest.mark.parametrize("least", [0, -9])
 def test_outputs_of_zeros_are_no_proof(optimize, tmp_path, least):
-    """The user is told where all that was compared is 0."""
+    """The user is told if everything that was compared is 0."""
     nodes = [
         helper.make_node("MatMul", ["x", "w"], ["a"]),
         helper.make_node("Add", ["a", "b"], ["s"]),
@@ -159,7 +159,8 @@ def test_outputs_of_zeros_are_no_proof(optimize, tmp_path, least):
 
 
 def test_what_is_empty_stays(optimize, tmp_path):
-    """Of no rows a runtime may run the one operator and refuse the other."""
+    """Without rows, a runtime may run one operator and refuse an equal one, so nothing is
+    changed."""
     for rows in (0, 3):
         nodes = [
             helper.make_node("MatMul", ["x", "w"], ["a"]),
@@ -189,7 +190,8 @@ def test_second_opinion_agrees(optimize, costly, tmp_path):
 
 
 def test_second_opinion_catches_a_wrong_rule(optimize, costly, tmp_path):
-    """Our own check is off: the rule is applied, and only the other runtime is there to notice."""
+    """Our own check is off, so that the rule is applied and only the other runtime can notice
+    it."""
     model, out, temporary = (
         net(tmp_path / "m.onnx", blocks=2),
         tmp_path / "o.onnx",
@@ -261,8 +263,8 @@ def test_every_output_has_its_differences(optimize, costly, tmp_path):
 
 
 def test_a_disagreement_leaves_a_reproducer(optimize, costly, tmp_path):
-    """The planted rule forgets the mean: of six blocks the region is one convolution, with the data
-    that shows it."""
+    """The planted rule forgets the mean. The reproducer has one convolution of the six blocks, and
+    the data that shows the error."""
     out, done = with_wrong_rule(optimize, costly, tmp_path)
     refused(done, 1, "differs from the original", "see " + str(out) + ".disagreement", out=out)
     text = (tmp_path / "o.onnx.disagreement" / "region.txt").read_text()
@@ -313,8 +315,8 @@ to
 
 
 def test_a_reproducer_keeps_values_related(optimize, tmp_path):
-    """A part of the model where x and x + 100 are inputs: the difference of the two is always 100,
-    and what is wrong is 0.1, which random data for both would not show."""
+    """A part of the model has x and x + 100 as inputs, which always differ by 100. The error is
+    0.1, and independent random data for both inputs would not show it."""
     nodes = [
         helper.make_node("Add", ["x", "p"], ["a"]),
         helper.make_node("Add", ["a", "q"], ["t"]),
@@ -350,8 +352,8 @@ to
 
 
 def test_what_overflows_elsewhere_is_not_written(optimize, tmp_path):
-    """exp(x) / exp(y) is NaN for large x and y, and exp(x - y) is not: the two agree on usual data
-    only."""
+    """exp(x) / exp(y) is NaN for large x and y, and exp(x - y) is not, so that they agree only on
+    usual data."""
     nodes = [
         helper.make_node("Exp", ["x"], ["e"]),
         helper.make_node("Relu", ["x"], ["r"]),
@@ -369,8 +371,8 @@ def test_what_overflows_elsewhere_is_not_written(optimize, tmp_path):
 
 @pytest.mark.parametrize("scale, kept", [(3e38, True), (3e18, False), (numpy.inf, False)])
 def test_what_overflows_when_it_is_computed_is_not_used(optimize, tmp_path, scale, kept):
-    """The product of two finite constants is too large for a float: the file stays as it is. What
-    was infinite before may be."""
+    """If the product of two finite constants is too large for a float, the file stays as it is. A
+    constant that was infinite before may be infinite."""
     nodes = [
         helper.make_node("Mul", ["x", "k"], ["a"]),
         helper.make_node("Mul", ["a", "k"], ["b"]),
@@ -399,7 +401,8 @@ def test_a_dry_run_leaves_nothing_of_a_disagreement(optimize, costly, tmp_path):
 
 
 def test_a_wrong_kernel_leaves_a_reproducer(optimize, costly, tmp_path):
-    """No rule is wrong here: the result's weights are large, and there the plug-in is."""
+    """No rule is wrong here: the weights of the result are large, and for those the plug-in
+    computes wrongly."""
     weights = {
         "w": numpy.full((4, 3, 1, 1), 50, "f"),
         "s": numpy.full(4, 9, "f"),
@@ -434,7 +437,8 @@ def test_a_wrong_kernel_leaves_a_reproducer(optimize, costly, tmp_path):
 
 
 def gathers(path):
-    """Indices from 5 to 7 of 8: random ones, 0 or 1, would not show what is wrong there."""
+    """A model with indices along an axis of 8. An error in the rows 5 to 7 would not show with
+    random indices, which are 0 or 1."""
     nodes = [
         helper.make_node("Gather", ["t", "i"], ["g"]),
         helper.make_node("Pow", ["g", "two"], ["p"]),
@@ -450,8 +454,8 @@ def gathers(path):
 
 
 def test_the_users_own_data_is_checked(optimize, tmp_path):
-    """The data is far larger than what is drawn, and so is the greatest difference that is
-    reported; its sizes are those of the run."""
+    """The user's data is far larger than random data, and so is the greatest difference that is
+    reported. Its sizes are those of the run."""
     model, data, report = gathers(tmp_path / "m.onnx"), tmp_path / "f.npz", tmp_path / "r.json"
     numpy.savez_compressed(data, t=numpy.full((8, 4), 1e4, "f"), i=numpy.int64([5, 7, 6]))
     words = [
@@ -511,7 +515,7 @@ def test_data_that_does_not_fit(optimize, tmp_path):
 
 
 def test_options_reach_the_back_end(optimize, tmp_path):
-    """This plug-in has none, and says so."""
+    """This plug-in has no options, and says so."""
     nodes = [helper.make_node("Relu", ["x"], ["y"])]
     model = save(tmp_path / "m.onnx", nodes, [tensor("x", [4])], [tensor("y", None)], {})
     plugin = os.path.join(BUILD, "test", "plugin", "null_backend.so")

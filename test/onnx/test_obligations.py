@@ -1,5 +1,5 @@
-"""On what proofs rest: verify-rules --obligations writes it down, cvc5 decides a sample again,
-a wrong answer is noticed, and --explain names it."""
+"""verify-rules --obligations writes down the questions on whose answers proofs rest. cvc5 decides a
+sample again, a wrong answer is noticed, and --explain names the questions."""
 
 import os, re, shutil, subprocess
 import pytest
@@ -40,7 +40,7 @@ def written(tmp_path_factory):
 
 
 def test_files(written):
-    """Each question of the index is a file that says what it is, and the other way round."""
+    """Each question of the index is a file that describes it, and each file is in the index."""
     index = index_of(written)
     assert {line[2] + ".smt2" for line in index} == set(questions(written))
     assert len({line[0] for line in index}) > 40
@@ -52,7 +52,7 @@ def test_files(written):
 
 
 def test_equal_questions_are_one_file(written):
-    """Questions that two rules ask in other words."""
+    """Two rules that ask the same question in different words share a file."""
     asked = {}
     for rule, _, question, _ in index_of(written):
         asked.setdefault(question, set()).add(rule)
@@ -65,7 +65,7 @@ def test_equal_questions_are_one_file(written):
 
 
 def test_verdicts_are_the_same(tmp_path):
-    """With and without: the same verdicts, classes and conditions."""
+    """Verdicts, classes and conditions are the same with and without --obligations."""
     rules = SAMPLE[1]
     plain, noted = str(tmp_path / "a.rules"), str(tmp_path / "b.rules")
     assert run(PROGRAM, "-q", rules, "-o", plain).returncode == 0
@@ -75,7 +75,7 @@ def test_verdicts_are_the_same(tmp_path):
 
 @WITH_CVC5
 def test_cvc5_agrees(written):
-    """It contradicts nothing and confirms almost everything."""
+    """cvc5 contradicts nothing and confirms almost everything."""
     done = run(CHECK, written)
     assert done.returncode == 0, done.stdout + done.stderr
     n, confirmed, contradicted = map(
@@ -89,8 +89,8 @@ def test_cvc5_agrees(written):
 
 @WITH_CVC5
 def test_wrong_answers_are_noticed(written, tmp_path):
-    """The other answer; a question whose goal was forgotten; what is not SMT-LIB; a file that is
-    not there."""
+    """The files are changed: the opposite answer, a question without its goal, a file that is not
+    SMT-LIB, and a missing file."""
     name = next(x for x in questions(written) if "QF_LIA" in open(f"{written}/{x}").read())
     text = open(f"{written}/{name}").read()
     asserted = [m.start() for m in re.finditer(r"^\(assert", text, re.M)]
@@ -115,7 +115,7 @@ def test_wrong_answers_are_noticed(written, tmp_path):
 
 
 def test_folder_cannot_be_written(tmp_path):
-    """No folder, no verdict: nothing is proved whose reasons are lost."""
+    """Without the folder there is no verdict: nothing is proved if its reasons would be lost."""
     (tmp_path / "file").write_text("")
     done = run(PROGRAM, "--obligations", str(tmp_path / "file" / "o"), SAMPLE[0])
     assert done.returncode == 5 and "cannot create the folder" in done.stderr
@@ -126,8 +126,8 @@ def test_folder_cannot_be_written(tmp_path):
 
 
 def test_explain_is_a_derivation(written):
-    """--explain prints the steps of one rule, and of its questions the digests that the files
-    have."""
+    """--explain prints the steps of the proof of one rule, and the digests of its questions, which
+    are those in the names of the files."""
     done = run(PROGRAM, "--explain", "conv-merge-outputs", SAMPLE[0])
     assert done.returncode == 0 and done.stdout.count("PROVED") == 1
     said = set(re.findall(r"^    Z3 (\w{16}): ", done.stdout, re.M))

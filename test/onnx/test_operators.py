@@ -1,6 +1,6 @@
-"""Every operator means what ONNX says: definitions, expansions and reference kernels against ONNX
-Runtime (else ONNX's reference), on attributes drawn from the operator's own table
-(operator_cases.py)."""
+"""Every operator means what ONNX says: its definition or expansion and its reference kernel are
+compared with ONNX Runtime, or else with ONNX's reference, with attributes drawn from the operator's
+own table (operator_cases.py)."""
 
 import subprocess
 import numpy as np
@@ -21,8 +21,8 @@ from operator_case import (
 )
 from operator_cases import INTEGERS, MAKERS
 
-# ONNX Runtime 1.31 ends here with a signal; clamps no place where it is cubic; adds up other places
-# on one axis.
+# These are compared with ONNX's reference. In cases of these operators ONNX Runtime 1.31 crashes,
+# does not clamp places (cubic GridSample), and adds wrong places (Col2Im along one axis).
 REFERENCE = {"LayerNormalization", "GridSample", "Col2Im"}
 
 
@@ -107,8 +107,8 @@ def agree(case, how="run"):
         )
         step = 2e-5
         if how == "run" and case.op.name == "quantize":
-            # Its definition is of real numbers: ONNX Runtime rounds the quotient to a float first,
-            # which decides ties.
+            # The definition is about real numbers, while ONNX Runtime first rounds the quotient to
+            # a float, which decides ties.
             real = ~np.isnan(case.inputs[0])
             a, b, step = a[real].astype(int), b[real].astype(int), 1
         np.testing.assert_allclose(
@@ -130,7 +130,7 @@ def test_operator(name):
 
 @pytest.mark.parametrize("name", [n for n in OPS if n not in INTERNAL])
 def test_operator_as_planned(name):
-    """What the CPU runs: the operator's own steps, or those that its definition gives."""
+    """The plan for the CPU has the operator's own steps, or those made from its definition."""
     for seed in range(100, 100 + ROUNDS // 2):
         case = Case(name, seed)
         (whole_numbers if name == "mod" else MAKERS.get(name, plain))(case)
@@ -147,7 +147,7 @@ def test_operator_on_integers(name):
 
 
 def test_a_wrong_meaning_is_noticed():
-    """The comparison itself: a case that is told the wrong attribute must fail."""
+    """The comparison itself is tested: a case with a wrong attribute must fail."""
     case = Case("hardsigmoid", 0)
     plain(case)
     case.onnx_attrs["alpha"] += 0.01

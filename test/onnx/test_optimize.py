@@ -1,4 +1,4 @@
-"""optimize-model on small models made here: what it gains, what it writes, what it leaves alone."""
+"""optimize-model on small models: what it gains, what it writes, and what it leaves unchanged."""
 
 import json, os, re, subprocess, time
 import numpy, onnx, pytest
@@ -7,7 +7,8 @@ from small_models import BUILD, PROGRAM, SHAPE, agree, net, roots, save, tensor
 
 
 def peak_of(words):
-    """Peak resident MB of a program; what rusage says would include this one, from before exec."""
+    """The peak resident size of a program in MB. Not by rusage, which would include the size of
+    this process, of which the program was a copy before exec."""
     peak = 0
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while process.poll() is None:
@@ -25,9 +26,9 @@ def peak_of(words):
     "asan" in os.path.basename(BUILD), reason="AddressSanitizer keeps what was freed"
 )
 def test_memory(tmp_path, rules):
-    """Weights are not copied for each thing that is done with them. Here every weight changes, so
-    that nothing is shared: both files mapped, the result and what was computed for it, both packed.
-    """
+    """Weights are not copied for every stage of a run. Here every weight changes, so that nothing
+    is shared. Allowed are both files, mapped, the result with the constants computed for it, and
+    the packed weights of both."""
 
     def big(name, size):
         weights, nodes, last = {}, [], "x"
@@ -106,8 +107,8 @@ def test_gain_report_table_and_log(optimize, costly, tmp_path):
 
 
 def test_what_no_rule_touches_is_copied(optimize, costly, tmp_path):
-    """The constant of shape [1] was made a scalar for the rules to see; the node that no rule took
-    keeps it as it was."""
+    """Rules see the constant of shape [1] as a scalar, but the node, which no rule rewrites, keeps
+    the constant as it was."""
     model = onnx.load(net(tmp_path / "m.onnx"))
     model.graph.initializer.append(numpy_helper.from_array(numpy.float32([0.7]), "tail"))
     model.graph.node.extend(
@@ -162,7 +163,7 @@ def test_without_rules_the_file_stays(optimize, tmp_path):
 
 
 def test_operators_newer_than_the_model_are_not_used(optimize, tmp_path):
-    """swish would be one operator, but only opset 24 has it: the rule is left out, not the model
+    """Only opset 24 has Swish. So the rule that makes it is left out, and the model is not
     refused."""
     nodes = [
         helper.make_node("Conv", ["x", "w"], ["c"]),
@@ -217,8 +218,9 @@ def test_flops_disable_enable_and_dry_run(optimize, costly, tmp_path):
 
 
 def twice(path):
-    """Two convolutions with the same weights, each after another factor: folding the factors
-    doubles the weights, and saves most of the time, since of 16 products one is convolved."""
+    """A model of two convolutions with the same weights, each after a multiplication by another
+    factor. Folding the factors doubles the weights, and saves most of the time, since of 16
+    multiplied elements only one is used by the convolution."""
     rng = numpy.random.default_rng(0)
     nodes = [
         helper.make_node("Mul", ["x", "two"], ["a"]),
@@ -242,7 +244,7 @@ def twice(path):
 
 @pytest.mark.parametrize("cost", ["flops", "measured"])
 def test_the_file_grows_no_more_than_is_allowed(optimize, tmp_path, cost):
-    """What would grow too much is not a candidate; the run goes on without it."""
+    """A graph for which the file would grow too much is not a candidate, and the run goes on."""
     model, out, report = twice(tmp_path / "m.onnx"), tmp_path / "o.onnx", tmp_path / "r.json"
 
     def run(*options):
@@ -261,8 +263,8 @@ def test_the_file_grows_no_more_than_is_allowed(optimize, tmp_path, cost):
 
 
 def test_sizes_keep_nothing_alive(optimize, costly, tmp_path):
-    """What a rule dissolved gave sizes to others: these are read off what is there, and the old
-    weights go."""
+    """A value that a rule removes gave sizes to others. These sizes are taken from values that
+    remain, so that the old weights are removed."""
     rng = numpy.random.default_rng(0)
     weights = {
         "w": rng.normal(size=(32, 3, 5, 5)).astype("f"),
@@ -312,8 +314,8 @@ def test_help_and_version():
 
 
 def fused_maps(path, sizes=(4, 7, 14), batch="n"):
-    """Three maps resized to the last one's size, concatenated, a 1x1 convolution: a head that fuses
-    maps."""
+    """A model of a head that fuses maps: three maps are resized to the size of the last one and
+    concatenated, and a 1x1 convolution follows."""
     rng, nodes, inputs = numpy.random.default_rng(4), [], []
     weights = {"w": rng.random((8, 192, 1, 1), dtype="f"), "b": rng.random(8, dtype="f")}
     for k, size in enumerate(sizes):
@@ -337,9 +339,10 @@ def test_a_convolution_moves_before_the_resize(optimize, tmp_path):
 
 
 def composable(path, middle, apart):
-    """By number of channels between them: a convolution of 3 x 3 and one of 1 x 1, which can be
-    one. Few channels between them make that one larger than both. apart: with a sorting between
-    them, about which there are no rules."""
+    """A model of pairs of convolutions of 3 x 3 and of 1 x 1, which can become one convolution.
+    `middle`: for each pair, the number of channels between them; with few of them, the one
+    convolution is larger than both. `apart`: between the pairs there is a sorting, about which
+    there are no rules."""
     rng, nodes, last = numpy.random.default_rng(5), [], "x"
     weights = {"eight": numpy.int64([8])}
     for k, channels in enumerate(middle):
@@ -368,7 +371,8 @@ def composable(path, middle, apart):
     ],
 )
 def test_what_may_still_grow_is_found(optimize, tmp_path, middle, apart, allowed, left):
-    """Where all that rules make is too large for the file, the part of it that is not."""
+    """If everything that rules make is too large for the file, the part that is small enough is
+    found."""
     model, out = composable(tmp_path / "m.onnx", middle, apart), tmp_path / "o.onnx"
     words = ["--cost", "nodes", "--enable", "conv-conv-1x1", "--max-growth", allowed, "-v"]
     done = optimize(model, out, *words)

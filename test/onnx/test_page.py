@@ -1,5 +1,5 @@
-"""optimize-model --html: the page says what happened, needs nothing but itself, and can be looked
-at."""
+"""optimize-model --html: the page says what happened, needs no other files, and is displayed by a
+browser."""
 
 import os, re, shutil, struct, subprocess, zlib
 import numpy, onnx, pytest
@@ -49,7 +49,7 @@ def test_page(page, rules):
 
 @pytest.mark.skipif(not CHROMIUM, reason="no chromium here to look at the page with")
 def test_page_in_a_browser(page, tmp_path):
-    """The colours of gone and new nodes are on the screen, left and right."""
+    """The colours of removed and new nodes are on the screen, on the left and on the right."""
     shot = tmp_path / "shot.png"
     subprocess.run(
         [
@@ -81,7 +81,8 @@ def test_page_in_a_browser(page, tmp_path):
 
 
 def png_lines(path):
-    """The lines of a PNG as bytes, three a pixel: of the kinds that browsers write."""
+    """The lines of a PNG as bytes, three for each pixel. Only the formats that browsers write are
+    implemented."""
     data, at, packed = path.read_bytes(), 8, b""
     while at < len(data):
         size, kind = struct.unpack(">I4s", data[at : at + 8])
@@ -134,7 +135,8 @@ def test_page_without_graphviz(optimize, costly_chain, tmp_path):
 
 
 def test_page_of_a_large_model(optimize, tmp_path):
-    """What repeats is drawn once, with what is around it; there is no picture of the whole."""
+    """A change that is repeated is drawn once, with its surroundings, and there is no picture of
+    the whole model."""
     nodes = [
         helper.make_node(
             "Pow" if k % 2 else "Relu", [f"y{k - 1}" if k else "x", "two"][: 1 + k % 2], [f"y{k}"]

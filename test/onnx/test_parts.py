@@ -1,4 +1,4 @@
-"""Linear layers of rows that are taken or repeated side by side become layers of the parts
+"""A linear layer on rows that are gathered or repeated and joined becomes layers on the parts
 (parts.rules, gather.rules)."""
 
 import os, subprocess
@@ -16,7 +16,7 @@ def floats(*shape):
 
 
 def rewritten(tmp_path, *model, rules):
-    """The result with these rules of the library, and both files."""
+    """Rewrites a model with these rules of the library: (operators of the result, both paths)."""
     path, out = save(tmp_path / "m.onnx", *model), tmp_path / "o.onnx"
     words = [PROGRAM, str(path), str(out), "--measure-with", EAGER, "--quiet"]
     for file, name in rules:
@@ -34,7 +34,8 @@ def agree(a, b, feed):
 
 
 def stretched(size, n, m):
-    """Nodes and constants that stretch x [1, n, 1, 5] and z [1, 1, m, 5] to all pairs."""
+    """Nodes, inputs and constants that expand x [1, n, 1, size] and z [1, 1, m, size] to all
+    pairs."""
     nodes = [helper.make_node("Expand", [name, "to"], [name + "s"]) for name in "xz"]
     inputs = [tensor("x", [1, n, 1, size]), tensor("z", [1, 1, m, size])]
     return nodes, inputs, {"to": numpy.array([1, n, m, size])}
@@ -70,7 +71,7 @@ def test_weighed_pairs(tmp_path):
 
 
 def test_edges(tmp_path):
-    """Messages of a graph: rows taken by indices with an axis of their own."""
+    """As for the messages in a graph network, rows are taken by two lists of indices."""
     nodes = [
         helper.make_node("GatherND", ["x", "i"], ["g"]),
         helper.make_node("GatherND", ["x", "j"], ["h"]),
@@ -90,8 +91,8 @@ def test_edges(tmp_path):
 @pytest.mark.parametrize("left", [True, False])
 @pytest.mark.parametrize("taking", ["GatherND", "Gather"])
 def test_experts(tmp_path, taking, left):
-    """Rows, each by a matrix that an index takes: no matrix is copied; an index may count from the
-    end."""
+    """Each row is multiplied by a matrix that an index chooses. No matrix is copied. An index may
+    count from the end."""
     rows, experts, k, n = 6, 3, 5, 4
     nodes = [
         helper.make_node(taking, ["w", "i"], ["g"]),
@@ -136,7 +137,7 @@ def test_experts_of_repeated_rows(tmp_path):
     ],
 )
 def test_what_is_stretched_is_transposed_before(tmp_path, perm, rule):
-    """Relative positions: what reads the rewritten transpose stretches it itself."""
+    """As for relative positions, a node that reads the rewritten transpose broadcasts it itself."""
     nodes = [
         helper.make_node("Expand", ["x", "to"], ["s"]),
         helper.make_node("Transpose", ["s"], ["t"], perm=perm),
@@ -152,7 +153,8 @@ def test_what_is_stretched_is_transposed_before(tmp_path, perm, rule):
 
 
 def layer(kind, bias):
-    """A layer of 8 outputs and what its result is split along."""
+    """A layer with 8 outputs: nodes, sizes of the input and of the result, weights, and the axis
+    along which the result is split."""
     if kind == "Conv":
         nodes = [helper.make_node("Conv", ["x", "w", "b"][: 2 + bias], ["m"], pads=[1, 1, 1, 1])]
         return nodes, [1, 3, 5, 5], [1, 8, 5, 5], {"w": floats(8, 3, 3, 3)}, 1
@@ -166,7 +168,7 @@ def layer(kind, bias):
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("kind, name", [(2, ""), (3, "-batch"), (4, "-batches"), ("Conv", None)])
 def test_what_is_split_is_made_apart(tmp_path, kind, name, bias, parts):
-    """Also where the rule is the only one that fires."""
+    """The layer is split, too, if this rule is the only one that is applied."""
     if kind == "Conv" and len(parts) > 2:
         pytest.skip("two parts")
     nodes, size, made, known, axis = layer(kind, bias)

@@ -1,5 +1,5 @@
-"""A command as the target: rules that gain together are tried together, and what the file cannot
-hold is not tried."""
+"""With a command as the target, rules that gain only together are tried together, and rewritings
+that the file cannot express are not tried."""
 
 import os
 
@@ -10,7 +10,8 @@ from small_models import SQUARED, forged, save, tensor, unsigned
 
 
 def head(path):
-    """A 1x1 convolution of four maps, of which three are resized to the size of the first."""
+    """A model of a 1x1 convolution of four joined maps, three of which are resized to the size of
+    the first."""
     rng = numpy.random.default_rng(4)
     small = "bcd"
     resizes = [
@@ -33,7 +34,8 @@ def head(path):
     )
 
 
-# Of convolutions the multiplications; a product is slow, all else fast.
+# On this target a convolution takes as long as its multiplications, a product is slow, and all else
+# is fast.
 ARITHMETIC = """
 shape = sizes(graph)
 inferred = onnx.shape_inference.infer_shapes(onnx.load(path), data_prop=True).graph
@@ -50,8 +52,8 @@ return seconds
 
 
 def test_what_a_rule_enables_is_found_beside_what_would_take_its_place(run, pricing, tmp_path):
-    """Once the convolution is a sum of four, three of them may be done before the resize; but where
-    all rules that match then are applied, they become products first."""
+    """When the convolution has become a sum of four, three of them can be done before the resize.
+    But if all rules that match then were applied, they would become products first."""
     rules = ["conv-concat-channels-bias-4", "conv-1x1-matmul", "conv-1x1-resize"]
     enabled = [word for rule in rules for word in ("--enable", rule)]
     done, out, _ = run(head(tmp_path / "m.onnx"), *enabled, *pricing(ARITHMETIC))
@@ -73,7 +75,7 @@ to
 rule square
 """
 ROWS_IN_FOURS += SQUARED
-# Slow: a power, and a convolution that pads nothing.
+# On this target a power and a convolution without padding are slow.
 PADDED = """
 slow = [node for node in graph.node if node.op_type == "Pow"]
 slow += [node for node in graph.node if node.op_type == "Conv"
@@ -100,8 +102,8 @@ def padded(out):
 
 
 def test_where_sizes_are_open_a_pad_that_depends_on_them_is_not_tried(run, pricing, tmp_path):
-    """A part has numbers for sizes, so that it could be written there, and would gain; the other
-    rewriting is not lost with it."""
+    """In a part, where sizes are numbers, such a pad could be written and would gain. The other
+    rewriting is not lost because of it."""
     options = ["--rules", forged(tmp_path, ROWS_IN_FOURS), "-v", *pricing(PADDED)]
     done, out, _ = run(squared(tmp_path / "m.onnx", "h"), "--dim", "h=6", *options, library=False)
     assert [node.op_type for node in out.graph.node] == ["Conv", "Mul"], done.stdout
@@ -110,7 +112,7 @@ def test_where_sizes_are_open_a_pad_that_depends_on_them_is_not_tried(run, prici
     assert padded(out) == [0, 0, 2, 0], done.stdout
 
 
-# Moves are slow where sizes are open.
+# On this target moves are slow if sizes are open.
 OPEN_MOVES = """
 dims = [dim for info in graph.input for dim in info.type.tensor_type.shape.dim]
 moves = [node for node in graph.node if node.op_type in ("Reshape", "Transpose")]
@@ -119,7 +121,8 @@ return 1.0 + (len(moves) if any(dim.dim_param for dim in dims) else 0)
 
 
 def merged_heads(path, rows):
-    """Keys transposed as PyTorch's exporter writes it: heads and batch merged, taken apart."""
+    """A model that transposes keys as PyTorch's exporter writes it: heads and batch are merged and
+    split again."""
     move = lambda kind, *names, **attributes: helper.make_node(
         kind, names[:-1], names[-1:], **attributes
     )
@@ -138,15 +141,15 @@ def merged_heads(path, rows):
 
 
 def test_shorter_moves_are_tried_where_sizes_are_open(run, pricing, tmp_path):
-    """A part has numbers for sizes, and the target may fuse moves there that it does not fuse in
-    the model: what no part shows is asked of the whole."""
+    """In a part, where sizes are numbers, the target may fuse moves that it does not fuse in the
+    model. So a gain that no part shows is tried with the whole model."""
     done, out, _ = run(merged_heads(tmp_path / "m.onnx", "n"), "--dim", "n=5", *pricing(OPEN_MOVES))
     assert [node.op_type for node in out.graph.node].count("Reshape") == 0, done.stdout
 
 
 def bytes_chain(path, convolved, count=4):
-    """Convolutions or products between signed bytes, each dequantized before and quantized
-    after."""
+    """A model of convolutions or products of signed bytes, which are dequantized before and
+    quantized after each."""
     rng = numpy.random.default_rng(5)
     scales = {"s": numpy.float32(0.02), "z": numpy.int8(3)}
     quantized = lambda x, y: helper.make_node("QuantizeLinear", [x, "s", "z"], [y])
@@ -171,12 +174,13 @@ def bytes_chain(path, convolved, count=4):
 
 
 def zeros(out):
-    """The element types of zero points."""
+    """The element types of the zero points in a model."""
     bytes_ = (onnx.TensorProto.INT8, onnx.TensorProto.UINT8)
     return {x.data_type for x in out.graph.initializer if x.data_type in bytes_}
 
 
-# A convolution of signed bytes is slow, a conversion not free, and all else slower than both.
+# On this target a convolution of signed bytes is slow, a conversion costs something, and all else
+# is slower than both.
 SIGNED = """
 types = {x.name: x.data_type for x in graph.initializer}
 zero = {node.output[0]: types.get(node.input[2]) for node in graph.node
@@ -192,8 +196,9 @@ return seconds
 
 @unsigned
 def test_rules_that_only_take_work_away_follow_every_rule(run, pricing, tmp_path):
-    """One convolution of unsigned bytes costs more conversions than it gains; from one to the next
-    none is left. With all rules that match then it would become a product."""
+    """A single convolution of unsigned bytes needs conversions that cost more than it gains, but
+    between two of them no conversion is left. If all rules that match then were applied, it would
+    become a product."""
     options = ["--disable", "quantized-between-unsigned", *pricing(SIGNED)]
     done, out, _ = run(bytes_chain(tmp_path / "m.onnx", True), *options)
     kinds = [node.op_type for node in out.graph.node]
@@ -201,7 +206,8 @@ def test_rules_that_only_take_work_away_follow_every_rule(run, pricing, tmp_path
     assert zeros(out) == {onnx.TensorProto.UINT8}, done.stdout
 
 
-# A product of bytes of two types is slower than of signed ones, and that slower than of unsigned.
+# On this target a product of bytes of two types is slower than one of signed bytes, and that is
+# slower than one of unsigned bytes.
 MIXED = """
 types = {x.name: x.data_type for x in graph.initializer}
 byte = {}
@@ -222,14 +228,14 @@ return seconds
 
 @unsigned
 def test_where_a_type_between_operators_changes_it_changes_between_all(run, pricing, tmp_path):
-    """The type of one alone leaves two products with bytes of two types."""
+    """Changing a single type would leave two products of bytes of two types."""
     done, out, _ = run(bytes_chain(tmp_path / "m.onnx", False), *pricing(MIXED))
     assert zeros(out) == {onnx.TensorProto.UINT8}, done.stdout
 
 
 @unsigned
 def test_bytes_stay_signed_where_products_of_two_kinds_saturate(run, pricing, tmp_path):
-    """On a processor that adds them in 16 bits, results would change."""
+    """On a processor that adds products in 16 bits, results would change."""
     options = ["-v", *pricing(MIXED)]
     generic = {**os.environ, "ISOMER_CPU": "generic"}
     done, out, _ = run(bytes_chain(tmp_path / "m.onnx", False), *options, env=generic)

@@ -1,5 +1,5 @@
-"""A command as the target: places are timed by themselves and decided one by one, the whole model
-has the last word."""
+"""With a command as the target, places are timed by themselves and decided one by one; then the
+whole model decides."""
 
 import json, os, signal, subprocess, time
 import numpy, onnx, onnxruntime, pytest
@@ -9,8 +9,8 @@ from small_models import LIBRARY, PROGRAM, SHAPE, agree, net, save, tensor
 
 DISCOVERED = os.path.join(os.path.dirname(LIBRARY), "discovered", "onnxruntime.rules")
 
-# Folding a batch normalization into a convolution pays where that has 3 channels, and costs where
-# it has 24.
+# On this target, folding a batch normalization into a convolution pays if the convolution has 3
+# channels, and costs if it has 24.
 ONE_PLACE = """
 shape, seconds = sizes(graph), 1.0
 for node in graph.node:
@@ -44,20 +44,21 @@ def test_a_rule_is_used_where_it_pays_and_only_there(run, pricing, tmp_path):
 
 
 def test_equal_places_are_timed_once(run, pricing, tmp_path):
-    """Blocks of equal sizes, other weights."""
+    """The blocks have equal sizes and different weights."""
     model = net(tmp_path / "m.onnx", blocks=6)
     body = "return 1.0 + kinds(graph).count('BatchNormalization')"
     _, out, said = run(model, *SHAPE, "--enable", "conv-batchnorm", *pricing(body))
     assert "BatchNormalization" not in [node.op_type for node in out.graph.node]
     parts = [onnx.load(path) for path in sorted(pricing.seen.iterdir())]
     firsts = [part for part in parts if part.graph.name == "part"]
-    # the first block, what follows the first, what stands between two, and the last
+    # There are four kinds of places: the first block, the one after it, those between two, the
+    # last.
     assert sum("BatchNormalization" in str(part) for part in firsts) <= 2 * 4
     assert max(place["count"] for place in said["places"]) >= 2
 
 
 def chain(path):
-    """A batch normalization, then a product and a sum of its channels."""
+    """A model of a batch normalization, a multiplication and an addition for each channel."""
     rng = numpy.random.default_rng(3)
     vector = {name: (rng.random(8) + 0.5).astype("f") for name in "sbmv"}
     column = {name: (rng.random((8, 1, 1)) + 0.5).astype("f") for name in "pq"}
@@ -87,7 +88,7 @@ return 2.0 if rest else 1.0
 
 
 def steps(path, count=3):
-    """Steps of a sequence that are multiplied by the same weights, one by one."""
+    """A model that multiplies the steps of a sequence by the same weights, one by one."""
     rng = numpy.random.default_rng(4)
     nodes = []
     for k in range(count):
@@ -101,7 +102,7 @@ def steps(path, count=3):
 
 
 def test_applications_that_share_what_they_made_are_one_place(run, pricing, tmp_path):
-    """One product for all steps gains; one for a single step would lose."""
+    """One product for all steps gains, while rewriting a single step would lose."""
     body = "return kinds(graph).count('Gemm') + 0.5 * ('Reshape' in kinds(graph))"
     model = steps(tmp_path / "m.onnx")
     done, out, said = run(model, "--enable", "step-gemm-transposed", *pricing(body))
@@ -111,8 +112,9 @@ def test_applications_that_share_what_they_made_are_one_place(run, pricing, tmp_
 
 
 def test_what_the_target_would_have_to_hold_is_bounded(run, pricing, tmp_path):
-    """Pairs of thin matrices. A runtime makes their products as it loads a file that cannot hold
-    them: 31 MB each, which is fast by itself, but there are 12."""
+    """The model has pairs of thin matrices. A runtime would compute their products when it loads
+    the file, which is too small to hold them. Each one has 31 MB and is fast by itself, but there
+    are 12."""
     n, rng, nodes, weights, x = 2800, numpy.random.default_rng(5), [], {}, "x"
     for k in range(12):
         weights |= {f"u{k}": rng.random((n, 1), dtype="f"), f"v{k}": rng.random((1, n), dtype="f")}
@@ -149,7 +151,7 @@ def test_what_parts_promise_and_the_whole_does_not_keep_is_not_taken(run, pricin
 
 
 def test_a_gain_that_does_not_come_again_is_none(run, pricing, tmp_path):
-    """The whole seems faster the first time it is timed, and never again."""
+    """The whole model seems faster the first time it is timed, and never again."""
     model = net(tmp_path / "m.onnx", blocks=2)
     state = tmp_path / "state"
     body = f"""
@@ -166,8 +168,8 @@ return 0.5 if first else 1.0
         assert (tmp_path / "o.onnx").read_bytes() == model.read_bytes(), extra
 
 
-# The whole takes `ratio` of the original's time, 2 % less or more in turn; parts gain half. Each
-# time is written down.
+# On this target the whole result takes `ratio` of the original's time, in turn 2 % less and 2 %
+# more; parts take half as long. Each timing is logged.
 NOISY = """
 fast = 'BatchNormalization' not in kinds(graph)
 if part or not fast:
@@ -180,8 +182,8 @@ return {ratio} * (1.02 if os.path.getsize({log!r}) % 2 else 0.98)
 
 @pytest.mark.parametrize("ratio, least, most", [(0.5, 4, 4), (0.955, 6, 12), (0.985, 6, 17)])
 def test_the_whole_is_timed_until_it_is_clear(run, pricing, tmp_path, ratio, least, most):
-    """Once to be chosen, three times more where the gain is large, and more often near to the ratio
-    that counts."""
+    """It is timed once to be chosen, three times more if the gain is large, and more often if it is
+    near the ratio that counts."""
     model, log = net(tmp_path / "m.onnx", blocks=2), tmp_path / "log"
     log.write_text("x")
     rule = ["--enable", "conv-batchnorm"]
@@ -200,7 +202,8 @@ def test_the_whole_is_timed_until_it_is_clear(run, pricing, tmp_path, ratio, lea
 def test_what_neither_places_nor_the_whole_promise_is_not_timed_again(
     run, pricing, tmp_path, ratio, times
 ):
-    """Two places gain a hundredth each; the whole is timed again only where it does better."""
+    """Two places gain a hundredth each. The whole is timed again only if it gains more than
+    that."""
     model, log = net(tmp_path / "m.onnx", blocks=2), tmp_path / "log"
     log.touch()
     body = f"""
@@ -216,8 +219,8 @@ return {ratio}
     assert log.stat().st_size == times, done.stdout
 
 
-# Files from the {first}-th to the {last}-th that this target is asked about take {factor} times as
-# long; `count` is the number of batch normalizations in the file.
+# On this target the files that it times as numbers {first} to {last} take {factor} times as long;
+# `count` is the number of batch normalizations in a file.
 CHANGING = """
 with open({log!r}, "a") as file:
     file.write("x")
@@ -225,13 +228,14 @@ count = kinds(graph).count("BatchNormalization")
 slow = {first} <= os.path.getsize({log!r}) <= {last}
 return ({seconds}) * ({factor} if slow else 1)
 """
-# Parts promise what the whole does not keep (1 % is no gain that counts), and what it does.
+# Times with which parts gain but the whole does not (1 % does not count as a gain), and times with
+# which both gain.
 NO_GAIN, GAIN = "2.0 if part and count else 1.0 + 0.01 * bool(count)", "1.0 + count"
 
 
 @pytest.mark.parametrize("factor, lasting", [(1.5, 1000), (1.5, 0), (1.5, 1), (1 / 1.5, 1000)])
 def test_a_target_that_changes_its_speed_promises_nothing(run, pricing, tmp_path, factor, lasting):
-    """It gets slower or faster in the middle, wherever that is: for good, for one file, for two."""
+    """The target becomes slower or faster at any point: for good, for one file, or for two."""
     model, log = net(tmp_path / "m.onnx", blocks=2), tmp_path / "log"
     first, total = 1, 1
     while first <= total + 1:
@@ -248,7 +252,7 @@ def test_a_target_that_changes_its_speed_promises_nothing(run, pricing, tmp_path
 
 @pytest.mark.parametrize("first", [1, 4, 6, 8])
 def test_what_gains_still_does_where_all_get_slower(run, pricing, tmp_path, first):
-    """The ratio that is claimed is the one of files timed together."""
+    """The claimed ratio is that of files which were timed together."""
     model, log = net(tmp_path / "m.onnx", blocks=2), tmp_path / "log"
     body = CHANGING.format(first=first, last=1000, factor=1.5, log=str(log), seconds=GAIN)
     done, _, said = run(model, *SHAPE, "--enable", "conv-batchnorm", *pricing(body))
@@ -259,7 +263,8 @@ def test_what_gains_still_does_where_all_get_slower(run, pricing, tmp_path, firs
 
 @pytest.mark.parametrize("body", ["k == 0", "k < len(batch) - 1", "k == 0 and not part"])
 def test_a_place_in_the_batch_is_no_gain(run, pricing, tmp_path, body):
-    """The first file of each batch takes longer, as where a machine wakes up; the last one less."""
+    """The first file of each batch takes longer, as if a machine wakes up, or the last one
+    shorter."""
     model = net(tmp_path / "m.onnx", blocks=2)
     body = f"""
 count = kinds(graph).count("BatchNormalization")
@@ -270,7 +275,7 @@ return (2.0 if part and count else 1.0) * (1.3 if {body} else 1)
 
 
 def test_the_best_of_several_is_found_anew(run, pricing, tmp_path):
-    """The first time favours a scaled normalization, all later ones a product and a sum."""
+    """In the first timing a scaled normalization is best, in all later ones a product and a sum."""
     body = """
 found = kinds(graph)
 if part or len(found) == 5:
@@ -306,7 +311,8 @@ return 1.0 + kinds(graph).count('BatchNormalization')
 
 
 def reshaped(path):
-    """Sizes that are computed, indices, a value with two readers and one from far above."""
+    """A model with computed sizes, with indices, with a value that has two readers, and with one
+    that is read far below."""
     rng = numpy.random.default_rng(5)
     nodes = [
         helper.make_node("Shape", ["x"], ["shape"]),
@@ -346,12 +352,15 @@ def inputs_of(session):
     "make, sizes",
     [
         (reshaped, ["--input-shape", "x:2,3,5,5"]),
-        (lambda path: net(path, blocks=3, size=8), SHAPE),  # no constant so large that it is drawn
+        (
+            lambda path: net(path, blocks=3, size=8),
+            SHAPE,
+        ),  # no constant is large enough to be drawn
         (chain, []),
     ],
 )
 def test_parts_run_and_compute_the_same(optimize, pricing, tmp_path, make, sizes):
-    """All files of a batch of parts: what the target times is valid, and means the same."""
+    """All files of a batch of parts, which the target times, are valid and compute the same."""
     model, body = make(tmp_path / "m.onnx"), "return 1.0 / (1 + len(graph.node))"
     done = optimize(
         model, tmp_path / "o.onnx", *sizes, *pricing(body), "--cost-db", tmp_path / "c.sqlite"
@@ -377,8 +386,8 @@ def test_parts_run_and_compute_the_same(optimize, pricing, tmp_path, make, sizes
 
 
 def stages(path, n, after=("Relu",)):
-    """n convolutions of different sizes, each with its batch normalization; what comes after those
-    changes on the way."""
+    """A model of n convolutions of different sizes, each with a batch normalization, which is
+    followed by the operators `after` in turn."""
     rng, nodes, weights = numpy.random.default_rng(7), [], {}
     for k in range(n):
         i, o = 3 + k, 4 + k
@@ -400,7 +409,8 @@ def stages(path, n, after=("Relu",)):
 
 @pytest.mark.parametrize("gains", [False, True])
 def test_a_set_that_gains_nowhere_is_left(run, pricing, tmp_path, gains):
-    """The heaviest part of each kind is timed; where none of them gains, no other one is."""
+    """The part of each kind that takes longest is timed first. If none of them gains, no other part
+    is timed."""
     model = stages(tmp_path / "m.onnx", 35, ("Relu", "Tanh", "Sigmoid", "Abs", "Neg"))
     body = f"""
 counts = {gains} and (not part or "Abs" in kinds(graph))
@@ -414,8 +424,8 @@ return 1.0 + 0.1 * counts * kinds(graph).count("BatchNormalization")
 
 @pytest.mark.parametrize("gains", [False, True])
 def test_what_only_adds_is_tried_twice(optimize, pricing, tmp_path, gains):
-    """A convolution's bias as an addition: nothing becomes less; unless the first places say that
-    it pays, no other one is timed."""
+    """The rule turns the bias of a convolution into an addition, which saves no work. Unless the
+    first places gain, no other place is timed."""
     model, rng, n = tmp_path / "m.onnx", numpy.random.default_rng(7), 14
     nodes, weights = [], {}
     for k in range(n):
@@ -440,7 +450,7 @@ def test_what_only_adds_is_tried_twice(optimize, pricing, tmp_path, gains):
 
 
 def test_a_search_without_promise_ends_early(run, pricing, tmp_path):
-    """A tenth of the time, where no kind of place gains; one that promises something goes on."""
+    """It ends after a tenth of the time if no kind of place gains; otherwise it goes on."""
     model = stages(tmp_path / "m.onnx", 40)
     slow = f"import time\ntime.sleep({0.5 * SLOWER} if part else 0)\n"
     options = ["--enable", "conv-batchnorm", "--time-limit", str(20 * SLOWER)]
@@ -461,7 +471,7 @@ def test_a_search_without_promise_ends_early(run, pricing, tmp_path):
 
 
 def test_what_gains_little_is_timed_again(run, pricing, tmp_path):
-    """The first time of a part rewritten is too good, all others say that nothing gains."""
+    """The first timing of a rewritten part is too good, and all others show no gain."""
     body = """
 import hashlib
 digest = hashlib.sha256(open(path, "rb").read()).hexdigest()
@@ -475,7 +485,7 @@ return 0.95 if first and part and "BatchNormalization" not in kinds(graph) else 
 
 @pytest.mark.parametrize("keep", [True, False])
 def test_an_interrupt_keeps_the_best_if_asked(pricing, rules, tmp_path, keep):
-    """The batch that is being timed is finished, no part is timed afterwards, the whole decides."""
+    """The current batch is finished, no part is timed afterwards, and the whole model decides."""
     body = "import time\ntime.sleep(1 if part else 0)\n"
     body += "return 1.0 + 0.1 * kinds(graph).count('BatchNormalization')"
     out = tmp_path / "o.onnx"
@@ -501,7 +511,7 @@ def test_an_interrupt_keeps_the_best_if_asked(pricing, rules, tmp_path, keep):
 
 
 def long_chain(path, blocks):
-    """Rules fire in every block, and each round rebuilds all that is behind it."""
+    """A model in which rules match in every block, and each round rebuilds everything after it."""
     rng, nodes, value = numpy.random.default_rng(0), [], "x"
 
     def add(kind, *inputs, **attributes):
@@ -521,7 +531,7 @@ def long_chain(path, blocks):
 
 @pytest.mark.parametrize("interrupt", [False, True])
 def test_rules_that_take_long_to_apply_are_stopped(pricing, tmp_path, interrupt):
-    """By the limit on time, and by the user: applied to the end, they would take minutes."""
+    """They are stopped by the time limit and by the user; to the end they would take minutes."""
     model, out = long_chain(tmp_path / "m.onnx", 1000), tmp_path / "o.onnx"
     words = [PROGRAM, model, out, "--cost-db", tmp_path / "c.sqlite", *pricing("return 1.0")]
     words += ["--report", tmp_path / "r.json", "--time-limit", "1000" if interrupt else "1"]
@@ -539,7 +549,7 @@ def test_rules_that_take_long_to_apply_are_stopped(pricing, tmp_path, interrupt)
 
 
 def test_constants_that_became_attributes_stay_constants(run, pricing, tmp_path):
-    """What PyTorch writes: the scales of a Resize come from a Constant node."""
+    """As PyTorch writes it, the scales of a Resize come from a Constant node."""
     nodes = [
         helper.make_node("Constant", [], ["scales"], value_floats=[1.0, 1.0, 2.0, 2.0]),
         helper.make_node("Pow", ["x", "two"], ["p"]),

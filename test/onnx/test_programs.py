@@ -1,5 +1,5 @@
-"""What every program says of itself: --help in all its forms is one table, --version names what is
-linked."""
+"""What all programs have in common: all forms of --help come from one table, and --version names
+the libraries that are linked."""
 
 import os, re, shutil, subprocess
 import pytest
@@ -119,7 +119,7 @@ def test_completion_knows_values():
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_completion_in_zsh(name):
-    """Every option is in it; zsh itself reads it where it is here."""
+    """Every option is in the completion, which zsh accepts where it is installed."""
     said = run(name, "--help=zsh").stdout
     assert said.startswith(f"#compdef {name}\n") and all(
         re.search(rf"--{option}(=-?)?\[", said) for option in options(name)

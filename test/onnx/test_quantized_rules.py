@@ -1,4 +1,4 @@
-"""Rules on quantized models: where they apply, what the target times, what is compared."""
+"""Rules on quantized models: where they apply, what the target times, and what is compared."""
 
 import os, subprocess
 import numpy, onnx, onnxruntime, pytest
@@ -9,7 +9,7 @@ SCRIPTS = os.path.join(os.path.dirname(__file__), "..", "..", "scripts")
 
 
 class Net:
-    """Nodes on quantized numbers: each operator between dequantize and quantize."""
+    """A graph on quantized numbers, in which each operator is between dequantize and quantize."""
 
     def __init__(self):
         self.nodes, self.weights = [], {}
@@ -23,7 +23,7 @@ class Net:
         return [f"{name}_s", f"{name}_z"]
 
     def quantize(self, value, name, scale=0.05, zero=numpy.uint8(120)):
-        """`value` as bytes; and these as floats again: the result."""
+        """Quantizes a value to bytes and returns the bytes as floats again."""
         ends = self.scale(name, scale, zero)
         self.add("QuantizeLinear", [value, *ends], f"{name}_q")
         return self.add("DequantizeLinear", [f"{name}_q", *ends], f"{name}_d")
@@ -36,7 +36,7 @@ class Net:
 
 
 def squeeze_excite(path):
-    """Squeeze-and-excite, then attention's softmax; each stage in 8 bits."""
+    """A model of squeeze-and-excite followed by a softmax, with each stage in 8 bits."""
     net = Net()
     x = net.quantize("x", "x")
     c = net.quantize(net.add("Conv", [x, net.known("w", [6, 3, 1, 1])], "c"), "c")
@@ -50,7 +50,7 @@ def squeeze_excite(path):
 
 
 def plainly(path, x):
-    """The result in ONNX Runtime without its optimizations, which change roundings."""
+    """The output in ONNX Runtime without its optimizations, which change roundings."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     providers = ["CPUExecutionProvider"]
@@ -59,7 +59,8 @@ def plainly(path, x):
     )[0]
 
 
-# The time of a node: conversions and moves are cheap, a mean and a softmax in 8 bits are slow.
+# The times of nodes on this target: conversions and moves are cheap, a mean and a softmax in 8 bits
+# are slow.
 SLOW = """
 slow = {"ReduceMean": 5.0, "GlobalAveragePool": 1.0, "Softmax": 1.0}
 made_by = {name: node.op_type for node in graph.node for name in node.output}
@@ -85,7 +86,7 @@ def test_means_and_softmax_are_written_otherwise(run, pricing, tmp_path):  # noq
 
 
 def test_parts_keep_their_conversions(run, pricing, tmp_path):  # noqa: F811
-    """What the target times beside a place is in 8 bits there as it is in the whole model."""
+    """Nodes around a place that are in 8 bits in the whole model are so in the timed part, too."""
     run(squeeze_excite(tmp_path / "m.onnx"), *pricing(SLOW))
     seen = 0
     for path in sorted(pricing.seen.iterdir()):
@@ -105,8 +106,8 @@ def test_parts_keep_their_conversions(run, pricing, tmp_path):  # noqa: F811
 
 @pytest.mark.parametrize("steps, status", [(0, 0), (8, 1)])
 def test_fusions_of_the_target_are_no_difference(tmp_path, steps, status):
-    """ONNX Runtime's softmax in 8 bits is a step away from the softmax between the conversions; a
-    result that is eight steps away is wrong."""
+    """The softmax of ONNX Runtime in 8 bits differs by a quantization step from a softmax between
+    conversions. A result that differs by eight steps is wrong."""
     pair = []
     for fused in (True, False):
         net = Net()
@@ -130,8 +131,8 @@ def test_fusions_of_the_target_are_no_difference(tmp_path, steps, status):
 
 
 def dynamic_convolution(path):
-    """A convolution as dynamic quantization writes it, with signed weights; more of them than are
-    computed as single numbers."""
+    """A model of a convolution as dynamic quantization writes it, with signed weights. They are so
+    many that they are not folded one by one."""
     net = Net()
     random = numpy.random.default_rng(7)
     net.weights["w"] = random.integers(-128, 128, (16, 32, 3, 3)).astype("int8")
@@ -145,7 +146,7 @@ def dynamic_convolution(path):
 
 
 def linear(path):
-    """A linear layer of dequantized numbers with a bias of floats."""
+    """A model of a linear layer on dequantized numbers with a bias of floats."""
     net = Net()
     x = net.quantize("x", "x")
     net.weights["b"] = numpy.random.default_rng(8).normal(0, 1, 24).astype("f")
@@ -154,7 +155,7 @@ def linear(path):
     return save(path, net.nodes, [tensor("x", [6, 32])], [tensor("y", [6, 24])], net.weights)
 
 
-# Signed weights, and a Gemm with a bias, are slow.
+# On this target signed weights and a Gemm with a bias are slow.
 SIGNED = """
 signed = {x.name for x in graph.initializer if x.data_type == onnx.TensorProto.INT8}
 seconds = 1.0
@@ -174,7 +175,7 @@ return seconds
     ],
 )
 def test_products_of_bytes_take_the_fast_form(run, pricing, tmp_path, make, rule):  # noqa: F811
-    """.. and the results are the same numbers; weights are computed in advance."""
+    """The results are the same numbers, and the weights are computed in advance."""
     model = make(tmp_path / "m.onnx")
     done, result, report = run(model, *pricing(SIGNED))
     assert {rule["name"] for rule in report["rules"]} == {rule}, done.stdout
@@ -189,7 +190,8 @@ def test_products_of_bytes_take_the_fast_form(run, pricing, tmp_path, make, rule
 
 
 def signed_convolutions(path, by_operators):
-    """Two convolutions of signed bytes, in either of the forms of ONNX Runtime's tool."""
+    """A model of two convolutions of signed bytes, in either of the formats of ONNX Runtime's
+    tool."""
     net, random = Net(), numpy.random.default_rng(5)
     x = net.quantize("x", "x", 0.05, numpy.int8(-3))
     for k, (name, scale, zero) in enumerate((("c", 0.4, 7), ("d", 2.0, -9))):
@@ -213,7 +215,7 @@ def signed_convolutions(path, by_operators):
     return save(path, nodes, *shapes, net.weights)
 
 
-# A convolution of signed bytes takes ten times as long as one of unsigned ones.
+# On this target a convolution of signed bytes takes ten times as long as one of unsigned bytes.
 SIGNED_IMAGES = """
 kind = {each.name: each.data_type for each in graph.initializer}
 seconds = 1.0 + 0.01 * len(graph.node)
@@ -227,7 +229,7 @@ return seconds
 @unsigned
 @pytest.mark.parametrize("by_operators", [True, False])
 def test_convolutions_of_signed_bytes(run, pricing, tmp_path, by_operators):  # noqa: F811
-    """Nothing is converted between them; the same numbers come out."""
+    """Nothing is converted between the convolutions, and the results are the same numbers."""
     model = signed_convolutions(tmp_path / "m.onnx", by_operators)
     _, result, report = run(model, *pricing(SIGNED_IMAGES))
     first = "qlinearconv-unsigned" if by_operators else "quantized-between-unsigned"
@@ -242,8 +244,8 @@ def test_convolutions_of_signed_bytes(run, pricing, tmp_path, by_operators):  # 
 
 
 def mobile_block(path):
-    """A block of MobileNetV3 and its classifier, by operators of whole numbers, signed: a factor
-    for each channel, a sum, a last layer."""
+    """A model of a block of MobileNetV3 and its classifier, with operators on signed integers:
+    among them a multiplication for each channel, an addition and a last layer."""
     net, draw = Net(), numpy.random.default_rng(6)
     net.add("QuantizeLinear", ["x", *net.scale("x", 0.05, numpy.int8(-3))], "x_q")
 
@@ -283,7 +285,7 @@ def mobile_block(path):
     return path
 
 
-# Each operator on signed bytes takes as long as a hundred others.
+# On this target each operator on signed bytes takes as long as a hundred others.
 SIGNED_OPERATORS = """
 kind = {each.name: each.data_type for each in graph.initializer}
 slow = ("QLinearConv", "QGemm")
@@ -296,7 +298,7 @@ return 1.0 + 0.01 * len(graph.node) + len(signed)
 def test_nothing_is_converted_between_operators_of_whole_numbers(
     run, pricing, tmp_path  # noqa: F811
 ):
-    """Sums, products and factors of channels become unsigned as convolutions and Gemm do."""
+    """Additions and multiplications become unsigned as convolutions and Gemm do."""
     model = mobile_block(tmp_path / "m.onnx")
     _, result, report = run(model, *pricing(SIGNED_OPERATORS))
     names = {rule["name"] for rule in report["rules"]}
@@ -309,7 +311,7 @@ def test_nothing_is_converted_between_operators_of_whole_numbers(
 
 
 def unsigned_weights(path, convolved):
-    """A product or convolution of unsigned bytes by unsigned weights."""
+    """A model of a product or a convolution of unsigned bytes with unsigned weights."""
     random = numpy.random.default_rng(6)
     net = Net()
     x = net.quantize("x", "x", 0.02, numpy.uint8(120))
@@ -324,7 +326,7 @@ def unsigned_weights(path, convolved):
     return save(path, net.nodes, given, [tensor("y", shape)], net.weights)
 
 
-# Unsigned weights are slow, and so is what converts them in each run.
+# On this target unsigned weights are slow, and so are nodes that convert them in each run.
 UNSIGNED_WEIGHTS = """
 kind = {each.name: each.data_type for each in graph.initializer}
 slow = sum(kind.get(node.input[0]) == onnx.TensorProto.UINT8 for node in graph.node)
@@ -335,8 +337,8 @@ return 1.0 + slow + sum(node.op_type == "Cast" for node in graph.node)
 @unsigned
 @pytest.mark.parametrize("convolved", [True, False])
 def test_weights_become_signed_and_stay_bytes(run, pricing, tmp_path, convolved):  # noqa: F811
-    """A rule that changes constants alone changes the graph; what makes floats of bytes is not
-    computed in advance."""
+    """A rule that changes only constants counts as changing the graph. The node that dequantizes
+    weights is not computed in advance."""
     model = unsigned_weights(tmp_path / "m.onnx", convolved)
     _, result, _ = run(model, *pricing(UNSIGNED_WEIGHTS))
     types = {x.name: x.data_type for x in result.graph.initializer}
@@ -349,8 +351,8 @@ def test_weights_become_signed_and_stay_bytes(run, pricing, tmp_path, convolved)
 
 
 def upsampled(path):
-    """A transposed convolution whose weights are dequantized; as floats the file may not hold
-    them."""
+    """A model of a transposed convolution with dequantized weights, which would be too large for
+    the file as floats."""
     random = numpy.random.default_rng(9)
     return save(
         path,
@@ -369,7 +371,7 @@ def upsampled(path):
 
 
 def test_weights_that_no_kernel_of_bytes_takes_are_dequantized_once(run, pricing, tmp_path):
-    """As constants that the target computes when it loads the file, which stays as small."""
+    """The target computes them when it loads the file, which stays as small as it was."""
     model = upsampled(tmp_path / "m.onnx")
     rules = ["--enable", "convtranspose-of-dequantized-each"]
     _, result, _ = run(model, *rules, *pricing('return 1.0 + ("DequantizeLinear" in kinds(graph))'))
@@ -379,7 +381,8 @@ def test_weights_that_no_kernel_of_bytes_takes_are_dequantized_once(run, pricing
 
 
 def test_what_is_made_of_dequantized_weights_is_timed_with_them(run, pricing, tmp_path):
-    """The target computes it in each run, since it does not compute such weights beforehand."""
+    """The target computes such a value in each run, since it does not compute such weights when it
+    loads the file."""
     run(upsampled(tmp_path / "m.onnx"), "--enable", "convtranspose-phases", *pricing("return 1.0"))
     timed = [{n.op_type for n in onnx.load(p).graph.node} for p in pricing.seen.iterdir()]
     made = [kinds for kinds in timed if "Conv" in kinds]

@@ -1,5 +1,5 @@
-"""What is drawn at random: the right sizes and types, the distribution that was asked for, and the
-same again for the same seed."""
+"""The random operators give the right sizes and types, the required distribution, and the same
+numbers for the same seed."""
 
 import collections
 import numpy, onnx.parser, pytest

@@ -1,5 +1,5 @@
-"""Random models through optimize-model (test/random/), seeded by the day of the last commit; cases
-that once failed; planted failures that must be noticed."""
+"""Random models go through optimize-model (test/random/), with the day of the last commit as the
+seed, and so do cases that once failed. Planted failures must be noticed."""
 
 import os, subprocess, sys, time
 import pytest
@@ -14,14 +14,14 @@ COUNT, SECONDS = (2000, 2700) if HEAVY else (150, 300)
 
 
 def day():
-    """The day of the last commit, as a number; without a repository: 1."""
+    """The day of the last commit as a number, or 1 without a repository."""
     command = ["git", "-C", ROOT, "log", "-1", "--format=%cd", "--date=format:%Y%m%d"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=20)
     return int(done.stdout) if done.returncode == 0 and done.stdout.strip() else 1
 
 
 def test_models_of_the_day(monkeypatch):
-    """A busy machine does fewer of them in the time that there is."""
+    """A busy machine runs fewer models in the time that there is."""
     seed, end = day(), time.monotonic() + SECONDS
     monkeypatch.setattr(run, "END", end)
     total = run.campaign(COUNT, seed, sanitized=False, quiet=True)
@@ -46,7 +46,7 @@ def test_case(name, tmp_path):
 
 
 def test_a_model_is_drawn_alone():
-    """Model N of a seed is the same whatever was made before it."""
+    """Model N of a seed is the same whatever models were made before it."""
     sides = run.Sides(str(cases.KEEP))
     for n in (3, 6, 7, 8):
         first, again = run.made(5, n), run.made(5, n, sides)
@@ -55,7 +55,8 @@ def test_a_model_is_drawn_alone():
 
 
 def test_rules_that_never_fire(tmp_path):
-    """Those of never-fire.txt do not; one that is not there does, tried in the same way."""
+    """The rules of never-fire.txt are never applied, while another rule, which is tried in the same
+    way, is."""
     bench, sides = Bench(str(tmp_path)), run.Sides(str(tmp_path))
     rules = {rule.name: rule for rule in sides.main.rules}
     listed = run.never_fire()
@@ -67,8 +68,8 @@ def test_rules_that_never_fire(tmp_path):
 
 
 def test_a_campaign_goes_on_where_it_was_left(tmp_path, monkeypatch):
-    """The counters of two parts are those of the whole; a block that is done is not done again,
-    but for those in which something failed."""
+    """The counters of two parts add up to those of the whole campaign. A block that is done is not
+    repeated, unless something failed in it."""
     monkeypatch.setattr(run, "KEEP", str(tmp_path))
     monkeypatch.setattr(run, "BLOCK", 2)
     whole = run.Progress(9, 0, False)
@@ -98,9 +99,9 @@ def test_a_wrong_kernel_is_noticed(tmp_path):
 
 
 def test_a_wrong_constant_is_noticed(tmp_path):
-    """Of folded weights that are wrong by 1e-5 as a whole, 19 of 20 are caught; of the ten that are
-    tried here one may be such that ONNX Runtime itself deviates on the model. Which models are
-    drawn depends on the rules that there are."""
+    """At least 19 of 20 folded weights are caught if they are wrong by 1e-5 as a whole. Of the ten
+    that are tried here, one may be in a model on which ONNX Runtime itself deviates. The models
+    depend on the rules of the library."""
     count = 100 if HEAVY else 10
     done, caught, missed = planted.wrong_constant(tmp_path, count, 12)
     assert done == count and count - caught <= max(1, count // 20), missed

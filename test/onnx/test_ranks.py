@@ -1,5 +1,5 @@
-"""A rule whose verdict covers all ranks of two blocks applies at any rank, whichever of the blocks
-has more axes than the rule states."""
+"""A rule with two axis blocks whose verdict covers all ranks applies at any rank, whichever of the
+blocks has more axes than the rule lists."""
 
 import pytest
 from onnx import helper
@@ -16,7 +16,8 @@ SHAPES = [
 
 @pytest.mark.parametrize("shape, slope", SHAPES)
 def test_ranks(tmp_path, shape, slope):
-    """prelu-min states up to three axes with the same slope and three with their own."""
+    """prelu-min lists up to three axes along which the slope is the same, and up to three along
+    which it differs."""
     nodes = [helper.make_node("PRelu", ["x", "s"], ["y"])]
     given = nodes, [tensor("x", shape)], [tensor("y", shape)], {"s": abs(floats(*slope, 1))[..., 0]}
     kinds, *paths = rewritten(tmp_path, *given, rules=[("activation", "prelu-min")])

@@ -1,5 +1,5 @@
-"""What a run of discover-rules asks first and how much memory it takes; what scripts/rediscover.py
-gives to a model and says of the library."""
+"""Which questions discover-rules answers first and how much memory it takes; which rules
+scripts/rediscover.py gives to a model, and what it says about the library."""
 
 import json
 import math
@@ -25,7 +25,7 @@ body
 
 
 def discover_rules(*arguments):
-    """The program, finished."""
+    """Runs discover-rules and returns the finished process."""
     return subprocess.run(
         [os.path.join(BUILD, "discover-rules"), *map(str, arguments)],
         capture_output=True,
@@ -36,7 +36,7 @@ def discover_rules(*arguments):
 
 
 def test_what_takes_too_much_memory_is_given_up_and_counted(tmp_path):
-    """The other questions are answered as without a limit."""
+    """The other questions are answered as they are without a limit."""
     kept = {}
     for limit in ("", "48M", "2G"):
         out, report = tmp_path / "all.rules", tmp_path / "all.json"
@@ -55,13 +55,13 @@ def test_what_takes_too_much_memory_is_given_up_and_counted(tmp_path):
 
 @pytest.mark.parametrize("limit", ["0", "much", "5X", "-1M"])
 def test_a_bad_limit_is_refused(limit):
-    """With the option's name."""
+    """The message names the option."""
     done = discover_rules(CORPUS, "--memory-limit", limit)
     assert done.returncode == 2 and "--memory-limit" in done.stderr
 
 
 def test_the_hottest_questions_of_a_fast_model_come_before_the_cold_ones_of_a_slow_one(tmp_path):
-    """By the part of its model's time, not by seconds."""
+    """The order is by the share of the model's time, not by seconds."""
     slow, fast = tmp_path / "slow.questions", tmp_path / "fast.questions"
     say = QUESTION.format
     slow.write_text(
@@ -86,7 +86,8 @@ def test_the_hottest_questions_of_a_fast_model_come_before_the_cold_ones_of_a_sl
 
 
 def test_a_model_gets_the_answers_to_its_own_questions_that_save_most():
-    """As often as it asks, and no more than it may have."""
+    """A question counts as often as the model asks it, and there are at most as many rules as
+    allowed."""
     import rediscover
 
     fast = ["found-aa-1", "found-bb-1", "found-bb-2", "found-cc-1", "found-dd-1"]
@@ -99,7 +100,7 @@ def test_a_model_gets_the_answers_to_its_own_questions_that_save_most():
 
 
 def test_the_share_is_that_of_the_logarithms():
-    """What is below a gain counts as none."""
+    """A ratio below that of a gain counts as 1."""
     import rediscover
 
     assert rediscover.share([(4.0, 2.0), (1.0, 1.0), (1.02, 1.02)]) == pytest.approx(0.5)
@@ -110,7 +111,7 @@ def test_the_share_is_that_of_the_logarithms():
 
 
 def test_rules_of_the_library_that_pay_are_said_to_be_found_or_not():
-    """Those of the result only; a place where a rule stands alone says more."""
+    """Only rules of the result count. A place where a rule is alone counts more than others."""
     import rediscover
 
     def place(before, after, timed, *rules):
@@ -138,7 +139,8 @@ def test_rules_of_the_library_that_pay_are_said_to_be_found_or_not():
 
 
 def test_rules_that_pay_in_bodies_count():
-    """At any depth; those of bodies that the result does not have pay there, but are not of it."""
+    """Rules in bodies at any depth count. Rules in bodies that are not used pay there, but are not
+    part of the result."""
     import discover, rediscover
 
     def report(rule, note=None, *bodies):
@@ -156,7 +158,7 @@ def test_rules_that_pay_in_bodies_count():
 
 
 def test_a_table_replaces_the_one_after_its_mark(tmp_path, monkeypatch):
-    """What is written by hand, and other tables, stay."""
+    """Text that is written by hand, and other tables, stay."""
     import discover_steps
 
     page = tmp_path / "DISCOVERED.md"

@@ -1,4 +1,5 @@
-"""What optimize-model refuses: the documented code, a message that names the place, no output."""
+"""When optimize-model refuses something, it ends with the documented exit status, names the place
+in a message and writes no output."""
 
 import json, os, re, resource, signal, subprocess, time
 import numpy, onnx, pytest
@@ -34,7 +35,7 @@ def test_a_tampered_verdict_is_refused(optimize, tmp_path, rules, pattern, repla
 
 
 def test_a_changed_definition_voids_the_proof(optimize, tmp_path):
-    """The verdict is whole, but says that it was given for other meanings of the operators."""
+    """The verdict is intact, but it was given for other definitions of the operators."""
     out = tmp_path / "o.onnx"
     done = optimize(
         net(tmp_path / "m.onnx"),
@@ -69,7 +70,7 @@ def test_a_log_that_does_not_fit_is_refused(optimize, costly, tmp_path):
 
 
 def test_a_replay_checks_on_the_data_of_its_log(optimize, costly, tmp_path):
-    """The log names the seed; --seed takes other data, and a log without one means seed 0."""
+    """The log names the seed. --seed chooses other data, and a log without a seed means seed 0."""
     model, log, out = net(tmp_path / "m.onnx"), tmp_path / "p.log", tmp_path / "o.onnx"
 
     def differences(*options):
@@ -125,7 +126,7 @@ def test_broken_graphs_are_refused(optimize, tmp_path):
 
 @pytest.mark.parametrize("option", ["", "--report", "--html", "--dot", "--proof-log"])
 def test_what_cannot_be_written_is_refused_before_the_search(optimize, tmp_path, option):
-    """The target is never started."""
+    """The target is not started."""
     model, started, lost = net(tmp_path / "m.onnx"), tmp_path / "started", tmp_path / "no" / "file"
     files = [tmp_path / "o.onnx", option, lost] if option else [lost]
     done = optimize(model, *files, *SHAPE, "--measure-with", f"touch {started}; cat > /dev/null")

@@ -1,5 +1,5 @@
-"""What optimize-model says of a run: differences, histories, graphs, the rules there are, the
-report."""
+"""What optimize-model says about a run: the difference of the graphs, the history of a node, graphs
+for Graphviz, the list of rules, and the report."""
 
 import json, os, re, shutil, sqlite3, subprocess, xml.etree.ElementTree as etree
 import numpy, onnx, pytest
@@ -35,7 +35,7 @@ def test_diff_is_the_difference_of_the_files(optimize, costly, tmp_path):
 
 
 def test_every_new_node_is_named_after_its_rule(optimize, costly_chain, tmp_path):
-    """Also those that stand for a composite which the model's operator set lacks."""
+    """This holds also for nodes that stand for a composite which the model's operator set lacks."""
     assert (
         optimize(net(tmp_path / "m.onnx"), tmp_path / "o.onnx", *SHAPE, *costly_chain).returncode
         == 0
@@ -171,7 +171,7 @@ def test_dot_is_read_by_graphviz(optimize, costly, tmp_path):
 
 
 def test_cost_nodes(optimize, tmp_path):
-    """Fewer nodes are better, whatever they cost."""
+    """With --cost nodes, fewer nodes are better, whatever they cost."""
     report = tmp_path / "r.json"
     done = optimize(
         net(tmp_path / "m.onnx", blocks=2),
@@ -187,7 +187,7 @@ def test_cost_nodes(optimize, tmp_path):
 
 
 def test_fold_limit(optimize, costly, tmp_path):
-    """A weight that may not be folded is computed when the model runs; the result is the same."""
+    """A weight that may not be folded is computed when the model runs, with the same result."""
     model = net(tmp_path / "m.onnx", blocks=2)
     for limit, types in (("1000000", set()), ("4000", {"Mul"})):
         done = optimize(
@@ -210,7 +210,8 @@ def test_fold_limit(optimize, costly, tmp_path):
 
 
 def test_fold_limit_of_shared_values(optimize, tmp_path):
-    """Each of 40 constants that may not be folded is read twice by the next: all are met once."""
+    """Each of 40 constants that may not be folded is read twice by the next one, but each is
+    visited only once."""
     nodes = [helper.make_node("Expand", ["one", "size"], ["a0"])]
     nodes += [helper.make_node("Add", [f"a{k}"] * 2, [f"a{k + 1}"]) for k in range(40)]
     nodes += [
@@ -236,8 +237,8 @@ def test_progress(optimize, costly, tmp_path):
 
 
 def test_report_is_as_documented(optimize, costly, tmp_path):
-    """Every field of the report stands in search/REPORT.md and the other way round; values are of
-    the kind they should be."""
+    """Every field of the report is documented in search/REPORT.md, and every documented field
+    exists, with a value of the right type."""
     documented = set()
     for names in re.findall(
         r"^\| (`.*?) \|",
@@ -315,7 +316,7 @@ def test_a_dry_run_tells_the_size_of_the_file_that_it_does_not_write(optimize, c
 
 
 def test_memory_is_that_of_the_run(optimize, tmp_path):
-    """A parent of 600 MB does not count towards what a small run took."""
+    """The size of the parent, 600 MB, does not count as memory of a small run."""
     ballast, report = bytearray(b"x") * (600 << 20), tmp_path / "r.json"
     done = optimize(net(tmp_path / "m.onnx"), "--dry-run", "--cost", "nodes", "--report", report)
     assert done.returncode == 0 and len(ballast) == 600 << 20
@@ -328,7 +329,7 @@ def entries(path, sql, *values):
 
 
 def test_a_cost_file_that_predicts_wrongly_is_measured_again(rules, tmp_path):
-    """Once, and never by a frozen run."""
+    """It is measured again once, and never by a frozen run."""
     costs, report = tmp_path / "c.sqlite", tmp_path / "r.json"
     words = [roots(tmp_path / "m.onnx"), "--dry-run", "--input-shape", "x:1,8,64,64"]
     words += ["--rules", rules, "--enable", "pow-half"]
@@ -359,8 +360,8 @@ def test_a_cost_file_that_predicts_wrongly_is_measured_again(rules, tmp_path):
 
 
 def test_the_prediction_is_of_the_plan_that_runs(rules, tmp_path):
-    """A node that is opaque at open sizes runs at those given; what follows it is predicted by the
-    steps that were timed, not by an estimate at guessed sizes."""
+    """A node that is opaque at open sizes runs at the given sizes. The time of the nodes after it
+    is predicted from steps that were timed, not from an estimate at guessed sizes."""
     report, rng = tmp_path / "r.json", numpy.random.default_rng(0)
     nodes = [helper.make_node("Pow", ["x", "half"], ["p"])]
     nodes.append(helper.make_node("Resize", ["p", "", "scales"], ["r"], mode="nearest"))
@@ -391,7 +392,7 @@ def test_the_prediction_is_of_the_plan_that_runs(rules, tmp_path):
 
 
 def test_step_seconds_are_of_the_device_that_the_options_ask_for(rules, tmp_path):
-    """They add up to what is predicted, which comes from the same times."""
+    """The seconds of the steps add up to the predicted time, which comes from the same timings."""
     report = tmp_path / "r.json"
     words = [PROGRAM, roots(tmp_path / "m.onnx"), "--dry-run", "--input-shape", "x:1,8,64,64"]
     words += ["--rules", rules, "--enable", "pow-half", "--cost-db", tmp_path / "c.sqlite"]

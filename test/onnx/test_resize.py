@@ -1,5 +1,5 @@
-"""Resize whose lists do not fit its input: an error, never a read or a write elsewhere; of bytes,
-channels first and last, the same as ONNX Runtime."""
+"""A Resize whose lists do not fit its input is an error, and never reads or writes outside. A
+Resize of bytes, with channels first or last, gives the same as ONNX Runtime."""
 
 import os, subprocess
 import numpy, onnx, onnxruntime, pytest
@@ -33,7 +33,7 @@ def resized(path, axes, scales, roi=None, **words):
     [
         ([2, 3], [2, 2], None, {}, 0),
         ([-1], [2], None, {}, 0),
-        ([2, 3], [2, 2], [0, 1], {}, 0),  # not looked at
+        ([2, 3], [2, 2], [0, 1], {}, 0),  # the list is not used
         ([2, 3], [2, 2], [0, 0, 1, 1], CROP, 0),
         ([7], [2], None, {}, 3),
         ([-5], [2], None, {}, 3),
@@ -50,7 +50,7 @@ def test_lists_fit_the_input(tmp_path, axes, scales, roi, words, code):
 
 
 def resized_bytes(path, kind, factor, last):
-    """An image of bytes, interpolated, beside it repeated: its pixels lie among others."""
+    """A model that interpolates an image of bytes, and repeats its pixels beside that."""
     scales = helper.make_tensor("s", TensorProto.FLOAT, [4], [1, 1, factor, factor])
     ways = {"a": {"mode": "linear"}, "b": {"nearest_mode": "floor"}}
     ways["b"]["coordinate_transformation_mode"] = "asymmetric"
@@ -74,7 +74,8 @@ def resized_bytes(path, kind, factor, last):
 @pytest.mark.parametrize("factor", [2, 4, 3])
 @pytest.mark.parametrize("kind", [TensorProto.INT8, TensorProto.UINT8])
 def test_bytes_are_interpolated_alike(tmp_path, kind, factor, last):
-    """By powers of 2 all sums are exact; by 3 a whole number may be missed by rounding."""
+    """With a factor that is a power of 2 all sums are exact; with 3, rounding may miss an
+    integer."""
     path = resized_bytes(tmp_path / "m.onnx", kind, factor, last)
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     bounds = (-128, 128) if kind == TensorProto.INT8 else (0, 256)

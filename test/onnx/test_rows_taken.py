@@ -1,5 +1,5 @@
-"""Rows taken by an index that is expanded along them (gather.rules), moving averages of short
-series as products (rows.rules), and rows and columns that are repeated (resize.rules)."""
+"""Rules about rows that are taken by an index which is expanded along them (gather.rules), moving
+averages of short series as products (rows.rules), and repeated rows and columns (resize.rules)."""
 
 import numpy, pytest
 from onnx import TensorProto, helper
@@ -18,7 +18,7 @@ def indices(shape, below):
         ([2, 9, 3, 4], [2, 5, 1, 1], -3, "gatherelements-rows", "GatherND"),
         ([9, 3], [5, 1], 0, "gatherelements-rows-first", "Gather"),
         ([2, 4, 9, 3], [2, 4, 5, 1], 2, "gatherelements-rows-third", "GatherND"),
-        ([9, 3], [9, 1], 1, "gatherelements-rows-first", "GatherElements"),  # of each row its own
+        ([9, 3], [9, 1], 1, "gatherelements-rows-first", "GatherElements"),  # an index for each row
     ],
 )
 def test_expanded_index(tmp_path, x, i, axis, rule, kind):
@@ -64,7 +64,8 @@ def test_moving_average(tmp_path, counts, length, applies):
 @pytest.mark.parametrize("last", [False, True])
 @pytest.mark.parametrize("turned, applies", [(False, True), (True, False)])
 def test_repeated_rows_and_columns(tmp_path, last, turned, applies):
-    """As Keras 3 repeats both; each once more instead, which is not the nearest."""
+    """Rows and columns are repeated as Keras 3 does it. If instead the whole image is repeated,
+    which is not nearest-neighbour interpolation, the rule does not apply."""
     n, c, h, w = 2, 3, 4, 5
     shape, end = ([n, h, w, c], [n, 2 * h, 3 * w, c]) if last else ([n, c, h, w], [n, c, 8, 15])
     inner, axis = ([n, h, 1, w, c], 2) if last else ([n, c, h, 1, w], 3)

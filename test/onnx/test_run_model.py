@@ -239,7 +239,7 @@ def test_no_model():
 
 
 def compared_with_onnxruntime(path, folder, **given):
-    """Runs it in both; `given` are inputs by name, all others are drawn."""
+    """Compares a model in both runtimes. `given`: inputs by name; all others are random."""
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     words = []
     for each in session.get_inputs():
@@ -268,7 +268,7 @@ def compared_with_onnxruntime(path, folder, **given):
     ],
 )
 def test_activations_of_recurrent_layers(tmp_path, op, gates, names, direction, opset):
-    """Exporters spell out the default activations (tf2onnx does)."""
+    """Some exporters, such as tf2onnx, write the default activations explicitly."""
     rng, d = numpy.random.default_rng(1), 2 if direction == "bidirectional" else 1
     weights = {
         "w": rng.normal(size=(d, 3 * gates, 4)).astype("f"),
@@ -284,8 +284,7 @@ def test_activations_of_recurrent_layers(tmp_path, op, gates, names, direction, 
 
 
 def test_an_input_with_a_default(tmp_path):
-    """An initializer that is also listed as an input (IR 4 and later) is what the input is where a
-    caller gives nothing."""
+    """From IR version 4 on, an initializer that is also listed as an input is its default value."""
     nodes = [helper.make_node("Mul", ["x", "s"], ["y"])]
     weights = {"s": numpy.float32([1, 2, 3, 4])}
     path = save(
@@ -300,7 +299,7 @@ def test_an_input_with_a_default(tmp_path):
 
 
 def test_a_default_decides_a_shape(tmp_path):
-    """What sizes depend on is the default, too, not random numbers."""
+    """Sizes that depend on such an input are computed from the default, not from random numbers."""
     nodes = [helper.make_node("Reshape", ["x", "s"], ["y"])]
     inputs = [tensor("x", [3, 4]), tensor("s", [2], TensorProto.INT64)]
     weights = {"s": numpy.int64([2, 6])}
@@ -310,7 +309,7 @@ def test_a_default_decides_a_shape(tmp_path):
 
 
 def test_normalization_of_numbers_far_from_zero(tmp_path):
-    """The mean of squares less the square of the mean is negative there, with floats."""
+    """In floats, the mean of the squares minus the square of the mean would be negative there."""
     node = helper.make_node("MeanVarianceNormalization", ["x"], ["y"])
     shape = [2, 4, 6, 6]
     path = save(tmp_path / "m.onnx", [node], [tensor("x", shape)], [tensor("y", shape)])
@@ -326,7 +325,7 @@ def test_normalization_of_numbers_far_from_zero(tmp_path):
 @pytest.mark.parametrize("shape", [[], [1], [5], [3, 4]])
 @pytest.mark.parametrize("outputs", [["y"], ["y", "s", "z"]])
 def test_dynamic_quantization(tmp_path, shape, outputs):
-    """Also of one number, where the last steps are one."""
+    """A tensor with one element is tested, too, for which the last steps become one."""
     node = helper.make_node("DynamicQuantizeLinear", ["x"], ["y", "s", "z"])
     types = {"y": TensorProto.UINT8, "s": TensorProto.FLOAT, "z": TensorProto.UINT8}
     results = [tensor(name, None, types[name]) for name in outputs]
@@ -350,7 +349,7 @@ QUANTIZED = {  # shape, sizes of the scale, attributes
 @pytest.mark.parametrize("shifted", [False, True])
 @pytest.mark.parametrize("kind", QUANTIZED)
 def test_quantized_to_bytes(tmp_path, kind, shifted, dtype):
-    """Ties and numbers beyond the type among them."""
+    """Among the numbers are ties and numbers beyond the range of the type."""
     shape, sizes, attributes = QUANTIZED[kind]
     to = helper.np_dtype_to_tensor_dtype(numpy.dtype(dtype))
     random = numpy.random.default_rng(0)
@@ -369,7 +368,7 @@ def test_quantized_to_bytes(tmp_path, kind, shifted, dtype):
 
 @pytest.mark.parametrize("dtype", ["int32", "uint32"])
 def test_products_of_integers_wrap(tmp_path, dtype):
-    """Sums beyond the type are what they are modulo its values, as in ONNX Runtime."""
+    """Sums beyond the range of the type wrap around, as in ONNX Runtime."""
     kind = helper.np_dtype_to_tensor_dtype(numpy.dtype(dtype))
     node = helper.make_node("MatMul", ["x", "w"], ["y"])
     inputs = [tensor("x", [3, 6], kind), tensor("w", [6, 2], kind)]
@@ -390,8 +389,8 @@ def test_a_node_of_many_inputs(tmp_path):
 
 
 IMAGES = [
-    ([11], [4], {}),  # few elements of a block
-    ([40], [30], {"strides": [2]}),  # few blocks
+    ([11], [4], {}),  # a block has few elements
+    ([40], [30], {"strides": [2]}),  # there are few blocks
     ([7, 9], [3, 2], {"strides": [2, 1], "pads": [2, 1, 0, 1], "dilations": [2, 3]}),
     ([8, 9], [3, 2], {"strides": [2, 3], "pads": [1, 2, 1, 0]}),  # the first place is between steps
     ([3, 3], [3, 3], {"pads": [5, 5, 5, 5]}),  # some places are outside
@@ -414,7 +413,7 @@ def test_blocks_laid_into_an_image(tmp_path, image, block, attributes):
 
 
 def test_recurrent_layers_of_many_units_in_double(tmp_path):
-    """By the reference kernel, beyond what it keeps on the stack."""
+    """The reference kernel runs them, and needs more memory than it has on the stack."""
     text = """<ir_version: 8, opset_import: ["" : 17]> g
     (double[2,1,1] x, double[1,5000,1] w, double[1,1,5000] h) => (double[2,1,1,5000] y)
     <int64[3] size = {1,5000,5000}> {
@@ -440,7 +439,8 @@ def test_recurrent_layers_of_many_units_in_double(tmp_path):
 
 
 def test_windows_of_four_axes(tmp_path):
-    """No step of a back end has so many: they are computed by their definitions."""
+    """No step of a back end has so many axes, so the operators are computed by their
+    definitions."""
     text = """<ir_version: 8, opset_import: ["" : 17]> g
     (float[1,2,3,2,2,4] x) => (float[1,2,2,2,2,4] y, float[1,2,2,2,2,4] z, float[1,2,2,2,2,4] u)
     <float[2,2,2,1,1,1] w = {1,2,3,4,5,6,7,8}> {
@@ -472,7 +472,7 @@ def test_windows_of_four_axes(tmp_path):
         ), name
 
 
-# What lies between steps that become one is converted as if it were stored.
+# A value between steps that are fused is converted as if it were stored.
 BETWEEN = {
     "a sum of int32 that wraps": (
         "int32[4] x => int32[4] y",
@@ -584,5 +584,5 @@ def test_quantized_layers(tmp_path):
     done = run(path, "--input", f"x={tmp_path / 'x.npy'}", "--output-dir", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     have, want = numpy.load(tmp_path / "out" / "y.npy"), session.run(None, {"x": x})[0]
-    # A sum may fall on the other side of a rounding.
+    # A sum may be rounded the other way.
     assert numpy.abs(have - want).max() <= 0.0501 and numpy.mean(have != want) < 0.5

@@ -1,5 +1,5 @@
-"""A sample of make roundtrip: some of ONNX's node cases, of libonnx-testdata and of the models
-through optimize-model."""
+"""A sample of make roundtrip: some of ONNX's node cases, of the files of libonnx-testdata and of
+the models go through optimize-model."""
 
 import pytest
 import roundtrip

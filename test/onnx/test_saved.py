@@ -1,6 +1,6 @@
-"""Small networks as exporters write them, and what ONNX Runtime writes when it saves one that it
-has optimized (extended level), run on the built-in runtime, and go through optimize-model with
-nothing left opaque."""
+"""Small networks as exporters write them, and as ONNX Runtime saves them after optimizing them on
+its extended level, run on the built-in runtime and go through optimize-model without any opaque
+node."""
 
 import os
 import numpy as np, onnx, onnxruntime, pytest
@@ -9,7 +9,7 @@ from test_contrib_float import program
 
 
 class Net:
-    """Nodes one after the other, with constants drawn at random."""
+    """A graph that is built node by node, with random constants."""
 
     def __init__(self, **inputs):
         self.rng, self.nodes, self.constants, self.inputs = np.random.default_rng(4), [], [], inputs
@@ -51,7 +51,8 @@ def residual_network(folder):
 
 
 def transformer(folder):
-    """A layer as exporters write it; the product of queries and keys has its factor after it."""
+    """Two transformer layers as exporters write them, in which the product of queries and keys is
+    scaled afterwards."""
     net, s, n, heads = Net(x=(1, 6, 16)), 6, 16, 4
     x = "x"
     for _ in range(2):
@@ -76,7 +77,7 @@ def transformer(folder):
 
 
 def quantized_between(net, x, scale=0.03):
-    """QuantizeLinear and DequantizeLinear."""
+    """Adds a QuantizeLinear and a DequantizeLinear after x."""
     scale, zero = net.hold(np.float32(scale)), net.hold(np.uint8(128))
     return net("DequantizeLinear", net("QuantizeLinear", x, scale, zero), scale, zero)
 
@@ -88,7 +89,7 @@ def quantized_weights(net, *shape):
 
 
 def quantized_network(folder):
-    """With QuantizeLinear and DequantizeLinear around each operator."""
+    """A network with QuantizeLinear and DequantizeLinear around each operator."""
     net = Net(x=(1, 8, 12, 12))
     x = quantized_between(net, "x")
     y = net("Conv", x, quantized_weights(net, 8, 8, 3, 3), pads=[1] * 4)
@@ -105,7 +106,7 @@ def quantized_network(folder):
 
 
 def dynamically_quantized_network(folder):
-    """As onnxruntime.quantization.quantize_dynamic writes it."""
+    """A network as onnxruntime.quantization.quantize_dynamic writes it."""
     net, x = Net(x=(3, 4, 16)), "x"
     for columns in (False, True):
         a, scale, zero = net("DynamicQuantizeLinear", x, results=3)
@@ -127,7 +128,8 @@ def transposed_products(folder):
 
 
 def line_reader(folder):
-    """Convolutions, then a recurrence over the columns, both ways."""
+    """A reader of text lines: a convolution and a pooling, then a bidirectional LSTM over the
+    columns."""
     net = Net(x=(1, 1, 8, 20))
     y = net("Relu", net("Conv", "x", net.weights(6, 1, 3, 3), net.weights(6), pads=[1] * 4))
     y = net("MaxPool", y, kernel_shape=[2, 1], strides=[2, 1])

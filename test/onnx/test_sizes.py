@@ -1,5 +1,4 @@
-"""Models that leave sizes open: the numbers chosen for timing and checking are ones that the model
-allows."""
+"""For models that leave sizes open, timing and checking use sizes that the model allows."""
 
 import json, os, subprocess, sys
 import onnx, onnx.parser, pytest
@@ -13,7 +12,7 @@ PROGRAM, RUN = os.path.join(BUILD, "optimize-model"), os.path.join(BUILD, "run-m
 
 
 def optimize(text, folder, *options):
-    """(exit code, messages, report)"""
+    """Runs optimize-model on a model given as text: (exit status, output and messages, report)."""
     path, report = os.path.join(folder, "m.onnx"), os.path.join(folder, "report.json")
     model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 13]>\n' + text)
     onnx.checker.check_model(model, full_check=True)
@@ -25,7 +24,7 @@ def optimize(text, folder, *options):
         return done.returncode, done.stdout + done.stderr, json.load(file)
 
 
-# The convolution leaves one place of axis 2, which Squeeze takes away: n is 5 to 7.
+# The convolution must leave one place along axis 2, which Squeeze removes, so n is 5 to 7.
 SQUEEZED = """m (float[1, 2, n] x) => (float[1, 2] y)
     <float[2, 2, 5] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2},
      int64[1] axes = {2}>
@@ -37,7 +36,7 @@ def test_a_guessed_size_is_one_that_the_model_allows(tmp_path):
     assert code == 0 and report["changed"] and "original is kept" not in said, said
 
 
-# As above, and a second convolution for which n must be 40.
+# The same with a second convolution, for which n would have to be 40.
 IMPOSSIBLE = """m (float[1, 2, n] x) => (float[1, 2] y)
     <float[2, 2, 5] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2},
      int64[1] axes = {2}, int64[3] wide = {2, 2, 40}>
@@ -51,7 +50,7 @@ def test_without_such_sizes_the_original_stands_and_the_message_says_why(tmp_pat
     assert "no sizes were found that the model allows; --input-shape gives them" in said
 
 
-# Axis 0 of one input is a size of another, which is given.
+# Axis 0 of one input has the same size as axis 1 of the other, whose shape is given.
 SHARED = """m (float[n, 2] x, float[3, n] z) => (float[3, 2] y)
     { p = MatMul(z, x)  a = Relu(p)  y = Relu(a) }"""
 
@@ -62,7 +61,8 @@ def test_a_size_of_several_inputs_is_one_number(options, tmp_path):
     assert code == 0 and report["changed"] and "original is kept" not in said, said
 
 
-# Windows that move: rows rolled along an open axis and back, as PyTorch's older exporter writes it.
+# As in shifted windows, rows are rolled along an open axis and back, as PyTorch's older exporter
+# writes this.
 ROLLED = """m (float[n, 2] x) => (float[n, 2] y)
     <int64[1] zero = {0}, int64[1] four = {4}, int64[1] end = {9223372036854775807},
      int64[1] last = {-4}>
@@ -76,8 +76,8 @@ def test_rows_rolled_there_and_back_are_as_many(tmp_path):
     assert code == 0 and report["changed"] and "0 opaque" in said, said
 
 
-# Of real models, those whose sizes are hard to guess: a step of a network that takes 512 samples
-# only, and maps that are enlarged until they are as large as others.
+# Real models whose sizes are hard to guess: one accepts only 512 samples, and one enlarges maps
+# until they are as large as others.
 @pytest.mark.parametrize("name", ["silero_vad_16k_op15.onnx", "ch_PP-OCRv4_det_infer.onnx"])
 def test_real_models_are_optimized_without_sizes(name, tmp_path):
     path = [p for p in real_models() if os.path.basename(p) == name]
@@ -89,7 +89,7 @@ def test_real_models_are_optimized_without_sizes(name, tmp_path):
     assert "original is kept" not in done.stdout
 
 
-# What follows an If has the sizes that both branches state; n is 2 or 5.
+# The nodes after an If know the sizes that both branches have; n is 2 or 5.
 BRANCHES = """m (float[2, 3] x, float[5, 3] z, bool c) => (float[n, 3] y)
     <int64[1] axes = {2}>
     { a = Relu(x)
@@ -129,7 +129,7 @@ def test_a_size_is_given_by_the_name_that_the_file_has(dim, right, tmp_path):
         assert right or dim in done.stderr
 
 
-# A table of positions, cut to the length of the sequence, as PyTorch's exporter writes it.
+# A table of positions is cut to the length of the sequence, as PyTorch's exporter writes this.
 POSITIONS = """m (float[batch, seq, 4] x) => (float[batch, seq, 4] y)
     <float[1, ROWS, 4] table = {VALUES}, int64[1] zero = {0}, int64[1] one = {1},
      int64[1] two = {2}>
@@ -144,8 +144,8 @@ def positions(rows):
 
 @pytest.mark.parametrize("rows, opaque", [(5, 0), (2, 0), (1, 2)])
 def test_a_table_of_positions_has_as_many_as_are_needed(rows, opaque, tmp_path):
-    """min(seq, 5) is 1 only where seq is, so that the two are equal in any model that runs; of a
-    table of one row nothing follows: it is broadcast."""
+    """min(seq, 5) is 1 only if seq is 1, so in any model that runs seq equals min(seq, 5). For a
+    table of one row nothing follows, since that is broadcast."""
     options = ["--dim", f"seq={rows}", "--dim", "batch=2"]
     code, said, report = optimize(
         positions(rows), tmp_path, *options, "--check-with", "onnxruntime"
@@ -164,19 +164,20 @@ def test_a_table_of_positions_has_as_many_as_are_needed(rows, opaque, tmp_path):
         assert numbers[0] == numbers[1] and "y: F [2, 3, 4]" in numbers[0], numbers
 
 
-# Rows of 6 or of what the size of x says; a rule makes a multiplication of the square.
+# The number of rows of the result is computed from the size of x; a rule turns the square into a
+# multiplication.
 OPEN = """m (float[n, k] x) => (float[a, b] y)
     <float two = {2}, int64[1] minus = {-1}, int64[1] first = {0}>
     { s = Shape(x)  n = Gather(s, first)  t = Concat<axis = 0>(n, minus)
       p = Pow(x, two)  f = Reshape(p, t)  y = Relu(f) }"""
-# What would be right for the sizes of the feed only.
+# A result that is right only for the sizes of the feed.
 CLOSED = OPEN.replace(
     "t = Concat<axis = 0>(n, minus)", "t = Concat<axis = 0>(five, minus)"
 ).replace("int64[1] first", "int64[1] five = {5}, int64[1] first")
 
 
 def check_sizes(folder, build):
-    """scripts/check-sizes on OPEN, with the programs of a build folder."""
+    """Runs scripts/check-sizes on OPEN with the programs of a build folder."""
     save_text(OPEN, folder / "open.onnx")
     (folder / "table.tsv").write_text("open\topen.onnx\t--dim n=5 --input-shape x:5,4\n")
     words = [os.path.join(ROOT, "scripts", "check-sizes"), "--table", folder / "table.tsv"]
@@ -197,7 +198,7 @@ def test_a_result_is_right_at_sizes_that_it_was_not_made_for(tmp_path):
 
 
 def test_a_result_for_one_size_only_is_seen(tmp_path):
-    """Planted: a program that makes CLOSED of OPEN."""
+    """A planted program turns OPEN into CLOSED."""
     save_text(CLOSED, tmp_path / "closed.onnx")
     program = tmp_path / "optimize-model"
     program.write_text(
@@ -210,7 +211,7 @@ def test_a_result_for_one_size_only_is_seen(tmp_path):
     assert "equal at 0 other sizes" in done.stdout
 
 
-# What TorchScript writes where a detector resizes its picture: floats of numbers make the sizes.
+# A detector resizes its picture as TorchScript writes this: sizes are computed from floats.
 RESIZED = """m (float[1, 2, {n}, 12] x) => (float[1, 2, h, w] y)
     <int64[2] sides = {{9, 12}}, float six = {{6}}, int64[1] last = {{-1}},
      int64[1] none = {{0}}, int64[1] two = {{2}}, float rows = {{9}}, float columns = {{12}}>

@@ -1,5 +1,6 @@
-"""A weight that a Loop's body is given as a state, and passes on as it is, is a constant in it
-(Keras's GRU, as tf2onnx writes it; PaddlePaddle's exporter names the state like the weight)."""
+"""A weight that the body of a Loop gets as a state and passes on unchanged is a constant in the
+body. tf2onnx writes Keras's GRU in this way; PaddlePaddle's exporter gives the state the name of
+the weight."""
 
 import numpy, pytest
 from onnx import TensorProto as T, helper as h
@@ -8,8 +9,9 @@ from unusual_models import constant, info, make
 
 
 def model(change=False, given=False, name="weight", node=False):
-    """x times a matrix, three times; the matrix is a state, w. change: it is negated each time.
-    given: the model takes it. name: of what it starts as. node: which a node Constant gives."""
+    """A model with a Loop of three iterations, which multiply the state by sums of the halves of a
+    weight, another state w. `change`: w is negated each time; `given`: w is an input of the model;
+    `name`: the name of the weight; `node`: a node Constant gives the weight."""
     passed = "other" if change else "w"
     body = h.make_graph(
         [
@@ -45,8 +47,8 @@ def run(tmp_path, *options, **kind):
 @pytest.mark.parametrize("node", [False, True])
 @pytest.mark.parametrize("name", ["weight", "w"])
 def test_known_state(tmp_path, name, node):
-    """The body reads it, not the state, which the loop still gives back. A tensor that has the
-    state's name around the loop is not held twice."""
+    """The body reads the weight instead of the state, which the loop still returns. If the weight
+    outside has the name of the state, the body gets no copy of it."""
     body, said = run(tmp_path, name=name, node=node)
     assert body.input[3].name == body.output[2].name == "w/state"
     assert "w/state" not in {name for node in body.node for name in node.input}, said
@@ -60,7 +62,7 @@ def test_state_that_is_not_known(tmp_path, kind):
 
 
 def test_whole_decides(tmp_path):
-    """A target to which every model is as fast keeps the file."""
+    """On a target on which all models are equally fast, the file is kept."""
     equal = tmp_path / "equal.sh"
     equal.write_text('while read -r p; do echo "${p:+1 $p}"; done')
     path, out, _ = optimize(tmp_path, model(), target=f"exec bash '{equal}'")

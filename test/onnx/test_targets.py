@@ -1,4 +1,4 @@
-"""Where optimize-model takes its times from: the built-in runtime, a command, ONNX Runtime, a
+"""The sources of times for optimize-model: the built-in runtime, a command, ONNX Runtime, and a
 frozen cost file."""
 
 import json, os, re, shutil, sqlite3, subprocess, sys
@@ -35,8 +35,8 @@ def test_the_built_in_runtime_as_target(optimize, tmp_path):
 
 
 def test_threads_of_the_target(optimize, costs, tmp_path):
-    """Times of one number of threads say nothing of another; a frozen cost file gives the same
-    bytes ten times, and a model of the machine for any number."""
+    """Times for one number of threads are not used for another. With a frozen cost file, ten runs
+    give the same bytes, and with --cost flops so do all numbers of threads."""
     model, shape = roots(tmp_path / "m.onnx"), ["--input-shape", "x:1,8,64,64"]
     outs = [tmp_path / f"o{k}.onnx" for k in range(13)]
     for k, threads in ((11, 1), (12, 2)):
@@ -87,8 +87,8 @@ def test_frozen_without_measurements_says_so(optimize, tmp_path, rules):
 
 
 def test_a_target_decides(optimize, tmp_path):
-    """On this target BatchNormalization is costly and HardSigmoid does not run: only the one is
-    rewritten."""
+    """On this target BatchNormalization is costly and HardSigmoid does not run, so only the former
+    is rewritten."""
     command = target(
         tmp_path, "0 if b'HardSigmoid' in data else 1 + data.count(b'BatchNormalization')"
     )
@@ -104,7 +104,8 @@ def test_a_target_decides(optimize, tmp_path):
 
 
 def test_files_of_slow_candidates_are_removed(optimize, tmp_path):
-    """Each is a copy of the whole model: when the winner is confirmed, its rivals are there."""
+    """Each file is a copy of the whole model. When the winner is confirmed, only its rivals are
+    still there."""
     log, out = tmp_path / "log", tmp_path / "o.onnx"
     seconds = "10 + data.count(b'BatchNormalization') + 0.06 * data.count(b'HardS')"
     command = measuring(
@@ -122,8 +123,8 @@ open({str(log)!r}, "a").write(f"{{len(batch)}} {{len(models)}}\\n")""",
 
 
 def test_a_gain_at_the_border_is_not_timed_for_long(optimize, tmp_path):
-    """Where the ratio is known to 1 % and still not clearly on either side of what counts, further
-    batches decide nothing: at most 16 are timed."""
+    """If the ratio is known to 1 % and still not clearly on either side of the least gain, further
+    batches would not decide anything, so timing ends."""
     command = target(tmp_path, "1.0 if b'BatchNormalization' in data else 0.969")
     done = optimize(
         net(tmp_path / "m.onnx"), tmp_path / "o.onnx", *SHAPE, "--measure-with", command, "-v"
@@ -148,8 +149,8 @@ def test_a_target_without_gain_keeps_the_file(optimize, tmp_path):
 
 
 def pretended(path, command):
-    """A copy of the program with a helper of its own, so that "pretended" is a target; its path,
-    and the file of the words that the helper was told."""
+    """Makes a copy of the program with a helper of its own, so that "pretended" is a target.
+    Returns the path of the copy and of the file into which the helper writes its arguments."""
     for folder, of in (("build", PROGRAM), ("rules", os.path.join(ROOT, "rules"))):
         place = path / "tree" / folder
         place.parent.mkdir(exist_ok=True, parents=True)
@@ -166,7 +167,7 @@ def pretended(path, command):
 
 
 def test_a_helper_makes_a_name_a_target(optimize, tmp_path):
-    """measure-NAME beside the rules is found by NAME and told this run's sizes."""
+    """measure-NAME, in the tree of the program, is found by NAME and gets the sizes of the run."""
     own, told = pretended(tmp_path, target(tmp_path, "1 + data.count(b'BatchNormalization')"))
     model, out = net(tmp_path / "m.onnx"), tmp_path / "o.onnx"
     words = [own, model, out, *SHAPE, "--enable", "conv-batchnorm", "--threads", "2"]
@@ -183,9 +184,9 @@ def test_a_helper_makes_a_name_a_target(optimize, tmp_path):
 
 
 def test_the_result_on_other_threads(tmp_path):
-    """What is faster on one thread is timed on others as well: for the table, the report, and a
-    warning where it is slower. What fails there is not reported, and the result is written all the
-    same; a frozen run knows it from the cost file."""
+    """A result that is faster on one thread is also timed on more threads, for the table, the
+    report and a warning if it is slower there. If this fails, nothing is reported and the result is
+    still written. A frozen run takes these times from the cost file."""
     count, many = "data.count(b'BatchNormalization')", "'--threads=2' in sys.argv"
     times = f"1e-3 * ((9 - {count}) if {many} else (1 + {count}))"
     own, told = pretended(tmp_path, target(tmp_path, times))
@@ -222,10 +223,10 @@ def test_the_result_on_other_threads(tmp_path):
 
 
 def test_places_that_lose_on_other_threads_are_left(tmp_path):
-    """A result may be faster on one thread and slower on two: then places that lose there more than
-    they gain stay as they were. Where nothing is left that gains in sum, the file does."""
+    """A result may be faster on one thread and slower on two. Then places that lose more there than
+    they gain stay as they were. If what remains does not gain in sum, the file stays as it was."""
     count, many = "data.count(b'BatchNormalization')", "'--threads=2' in sys.argv"
-    first = "(b'norm0' not in data)"  # which only the first block has, unless it is rewritten
+    first = "(b'norm0' not in data)"  # whether the first block is rewritten
     model, out, report = net(tmp_path / "m.onnx"), tmp_path / "o.onnx", tmp_path / "r.json"
 
     def run(name, seconds, *more):
@@ -241,7 +242,7 @@ def test_places_that_lose_on_other_threads_are_left(tmp_path):
         left = [n.name for n in onnx.load(out).graph.node if n.op_type == "BatchNormalization"]
         return left, json.loads(report.read_text()), (folder / "told").read_text(), done
 
-    # Each process that times on two threads finds a slower machine; ratios are what counts.
+    # Each new process that times on two threads finds a slower machine, but only ratios count.
     slower = f"(1 + open({str(tmp_path / 'some' / 'told')!r}).read().count('--threads=2'))"
     loses = f"{slower} * (20 + {count} + 30 * {first}) if {many} else (10 + {count})"
     left, said, told, _ = run("some", loses, "--also-threads", "2")
@@ -263,8 +264,7 @@ def test_places_that_lose_on_other_threads_are_left(tmp_path):
 
 
 def test_what_grows_too_much_is_made_smaller(optimize, tmp_path):
-    """Places that gain are left until the file is as small as it must be, instead of all of
-    them."""
+    """Some of the places that gain, not all, are given up until the file is small enough."""
     model, out = net(tmp_path / "m.onnx"), tmp_path / "o.onnx"
     command = target(tmp_path, "20 - data.count(b'Transpose')")
     words = ["--fix-dims", "--enable", "conv-rows-4-of-6", "--measure-with", command]
@@ -278,8 +278,8 @@ def test_what_grows_too_much_is_made_smaller(optimize, tmp_path):
 
 
 def test_onnxruntime_as_the_target_by_name(optimize, costs, tmp_path):
-    """The helper is found, and told this run's sizes; what it was asked is in the cost file under
-    its own name."""
+    """The helper is found and gets the sizes of the run. Its times are in the cost file under its
+    own name."""
     model, command = net(tmp_path / "m.onnx", blocks=1), [
         "--enable",
         "conv-batchnorm",
@@ -363,7 +363,8 @@ def test_a_broken_target_is_the_environments_fault(optimize, tmp_path, command, 
     ],
 )
 def test_a_batch_has_a_process_of_its_own(work, code, said):
-    """What it leaves in memory is gone; how it ends, the process that waits for it ends."""
+    """The memory that it leaves is freed, and the process that waits for it ends in the same
+    way."""
     program = f"""
 import os, sys
 sys.path.insert(0, {os.path.join(ROOT, "scripts")!r})

@@ -1,5 +1,5 @@
-"""The tools that judge us must themselves notice what is wrong: measure-onnxruntime, compare-onnx,
-randomize-weights, fetch-models."""
+"""The scripts that judge results must notice what is wrong: measure-onnxruntime, compare-onnx,
+randomize-weights, fetch-models and others, and how they treat wrong arguments."""
 
 import hashlib, importlib, os, shutil, subprocess, sys
 import numpy, onnx, pytest
@@ -21,7 +21,7 @@ def tool(name, *arguments, stdin="", **environment):
 
 
 def scaled(path, factor, output="y", name="n", opset=13):
-    """y = x * factor over 2 by n floats."""
+    """A model of y = x * factor for 2 by n floats."""
     x, y = (
         helper.make_tensor_value_info(each, TensorProto.FLOAT, [2, name]) for each in ("x", output)
     )
@@ -44,7 +44,8 @@ def scaled(path, factor, output="y", name="n", opset=13):
     " check-sizes measure-onnxruntime profile-onnxruntime".split(),
 )
 def test_missing_packages_are_named(tmp_path, name):
-    """A Python without the packages: what to install, and no traceback."""
+    """With a Python that lacks the packages, the message says what to install, without
+    traceback."""
     bare = tmp_path / "bin" / "python"
     bare.parent.mkdir()
     bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S -E "$@"\n')
@@ -68,14 +69,15 @@ def test_compare_accepts_rounding(tmp_path):
 
 @pytest.mark.parametrize("rtol, code", [("1e-5", 0), ("0", 1)])
 def test_compare_takes_the_tolerance(tmp_path, rtol, code):
-    """Also none: then only what roundings explain agrees."""
+    """The tolerance may be 0: then only differences that roundings explain are accepted."""
     pair = [scaled(tmp_path / name, factor) for name, factor in (("a", 2.0), ("b", 2.00001))]
     done = tool("compare-onnx", *pair, "--dim", "n=5", "--rtol", rtol)
     assert done.returncode == code, done.stdout + done.stderr
 
 
 def through(path, operators, factor=1.0):
-    """x [2, 8] through (operator, its scalar or None) in turn, then times a factor."""
+    """A model that applies operators in turn to x [2, 8], and then multiplies by a factor. Each
+    operator is (name, scalar operand or None)."""
     nodes, weights, at = [], {}, "x"
     for k, (operator, scalar) in enumerate([*operators, ("Mul", factor)]):
         inputs = [at]
@@ -96,12 +98,12 @@ def through(path, operators, factor=1.0):
 @pytest.mark.parametrize(
     "operators, same",
     [
-        ([("Add", 3e4), ("Sub", 3e4)], []),  # cancels
-        ([("Mul", 0.0), ("Add", 0.7), ("Mul", 10.0), ("Floor", None)], None),  # lies at a step
+        ([("Add", 3e4), ("Sub", 3e4)], []),  # cancellation
+        ([("Mul", 0.0), ("Add", 0.7), ("Mul", 10.0), ("Floor", None)], None),  # a value at a step
     ],
 )
 def test_compare_knows_what_roundings_do(tmp_path, operators, same):
-    """What is not determined better agrees, and is still not allowed to be wrong."""
+    """Results that differ only as roundings explain agree; larger differences are still errors."""
     same = operators[:1] + [("Add", 7.0), ("Floor", None)] if same is None else same
     original = through(tmp_path / "a.onnx", operators)
     done = tool("compare-onnx", original, through(tmp_path / "b.onnx", same))
@@ -111,7 +113,7 @@ def test_compare_knows_what_roundings_do(tmp_path, operators, same):
 
 
 def resized(path, operators):
-    """What `through` makes, with each of its elements twice."""
+    """The model of `through` with each element repeated."""
     model = onnx.load(through(path, operators))
     model.graph.node[-1].output[0] = "z"
     model.graph.node.append(helper.make_node("Resize", ["z", "", "scales"], ["y"], mode="nearest"))
@@ -123,7 +125,8 @@ def resized(path, operators):
 
 
 def test_compare_disturbs_no_sizes(tmp_path):
-    """A scale a rounding below 2 makes another shape, which says nothing about the elements."""
+    """Scales are not moved by a rounding: one just below 2 would give another shape, which says
+    nothing about the elements."""
     original = resized(tmp_path / "a.onnx", [("Add", 3e4), ("Sub", 3e4)])
     done = tool("compare-onnx", original, resized(tmp_path / "b.onnx", []))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -133,7 +136,7 @@ def test_compare_disturbs_no_sizes(tmp_path):
 
 @pytest.mark.parametrize("by, wrong", [(7e-3, False), (9e-3, False), (11e-3, True)])
 def test_compare_knows_the_element_that_moves_most(monkeypatch, by, wrong):
-    """Steps are seen where the few disturbances happen to meet them."""
+    """Since the few disturbances meet a step only by chance, the element that moves most counts."""
     monkeypatch.syspath_prepend(os.path.join(ROOT, "scripts"))
     judge = importlib.import_module("compare_onnx").judge
     a, moved = numpy.float32([0, 1, 2, 3]), numpy.array([1e-3, 0, 0, 1e-2])
@@ -160,7 +163,7 @@ def test_compare_refuses(tmp_path, change, said):
         scaled(tmp_path / "b.onnx", **{"factor": 2.0, **change}),
     )
     assert done.returncode == 1 and said in done.stdout, done.stdout + done.stderr
-    assert "b'" not in done.stdout  # types in words, not as bytes
+    assert "b'" not in done.stdout  # types are named in words, not as bytes
 
 
 def test_compare_asks_the_checker(tmp_path):
@@ -200,7 +203,7 @@ def test_measure_sees_the_slower_model(tmp_path):
 
 
 def test_measure_on_a_gpu_is_refused_without_one(tmp_path):
-    """The package that is tested with has no provider for GPUs."""
+    """The installed package of ONNX Runtime has no provider for GPUs."""
     done = tool("measure-onnxruntime", "--provider", "cuda", stdin="\n")
     assert done.returncode == 5 and "no CUDA provider: pip install" in done.stderr
 
@@ -263,7 +266,8 @@ def test_measure_on_a_gpu_is_exact_and_binds_memory(monkeypatch, runs_there):
 
 
 def test_measure_leaves_what_is_clearly_slower(monkeypatch):
-    """Alone, the original need not be timed again; what may gain has all rounds."""
+    """If only the original is left, it is not timed further. A file that may gain has all
+    rounds."""
     monkeypatch.syspath_prepend(os.path.join(ROOT, "scripts"))
     measuring = importlib.import_module("measure_onnxruntime")
 
@@ -297,7 +301,7 @@ def test_measure_leaves_what_is_clearly_slower(monkeypatch):
 
 
 def chained(path, n):
-    """n exponentials of tanh in a row: much more work than one product."""
+    """A model of n Tanh in a row, which is much more work than one multiplication."""
     model = onnx.load(scaled(path, 1.0))
     del model.graph.node[:]
     for i in range(n):
@@ -349,7 +353,7 @@ IN_PYTHON = [
 
 @pytest.mark.parametrize("name", [name for name in IN_PYTHON if name != "randomize-weights"])
 def test_scripts_know_the_name_that_was_typed(name):
-    """Not that of the Python program behind it."""
+    """They do not use the name of the Python program behind the script."""
     done = tool(name, "--no-such-option")
     assert done.returncode == 2 and not done.stdout
     assert done.stderr.startswith(f"usage: {name} ") and f"\n{name}: error: " in done.stderr
@@ -391,8 +395,8 @@ def test_scripts_in_python_are_found():
     ],
 )
 def test_words_that_name_nothing_are_refused(tmp_path, words, said):
-    """Before anything is measured, installed or written: doing nothing, or all, would pass for an
-    answer."""
+    """They are refused before anything is measured, installed or written, since doing nothing, or
+    everything, would look like an answer."""
     done = tool(*words, "no-such-word", FRESH=str(tmp_path), PEERS=str(tmp_path))
     assert done.returncode == 2 and not done.stdout, done.stdout + done.stderr
     assert said in done.stderr and "no-such" in done.stderr and "Traceback" not in done.stderr
@@ -481,7 +485,8 @@ def test_fetch_knows_its_names():
 
 
 def test_fetch_reads_other_tables(tmp_path):
-    """Of models for bench-unseen it prints how each runs. They lie apart from the tests'."""
+    """For bench-unseen, it also prints the options that a model needs. These models are kept apart
+    from those of the tests."""
     data = b"not looked into"
     (tmp_path / "t").mkdir()
     (tmp_path / "t" / "m.onnx").write_bytes(data)
@@ -496,8 +501,8 @@ def test_fetch_reads_other_tables(tmp_path):
 
 
 def test_fetch_does_not_trust_a_changed_file(tmp_path):
-    """With a cached file that is not the table's and no way to the index it must fail, not print
-    the path."""
+    """If the cached file is not the one in the table and the package index cannot be reached, it
+    must fail and not print the path."""
     (tmp_path / "magika.onnx").write_bytes(b"tampered")
     done = tool(
         "fetch-models",
@@ -538,7 +543,8 @@ def test_novelty_of_what_cannot_be_read(tmp_path, words, status, said):
     ],
 )
 def test_large_pages_are_asked_for(tmp_path, given, expected):
-    """Unless the caller decides: what runs on small pages differs from session to session."""
+    """They are asked for unless the caller has decided, since with small pages the speed differs
+    from session to session."""
     (tmp_path / "scripts").mkdir()
     shutil.copy(os.path.join(ROOT, "scripts", "with-python"), tmp_path / "scripts")
     program = tmp_path / "scripts" / "says.py"

@@ -1,5 +1,5 @@
-"""Whatever a valid model may contain goes through optimize-model unharmed, and the file does
-change. With --rules none it comes back byte for byte."""
+"""Whatever a valid model contains, optimize-model changes the file and preserves the content. With
+--rules none the file comes back byte for byte."""
 
 import os
 import subprocess
@@ -30,14 +30,16 @@ def test_goes_through(tmp_path, name, model, feed):
 
 
 def last_first(graph):
-    """Nodes the other way round: ONNX forbids it, ONNX Runtime runs it (but for subgraphs)."""
+    """Reverses the order of the nodes. ONNX forbids this, but ONNX Runtime runs such models, unless
+    they have subgraphs."""
     nodes = list(graph.node)[::-1]
     del graph.node[:]
     graph.node.extend(nodes)
 
 
 def run_model(path):
-    """What run-model says of the results, which it computes from the same drawn inputs."""
+    """The exit status of run-model with a fixed seed, and its output, which has digests of the
+    results."""
     done = subprocess.run(
         [os.path.join(roundtrip.BUILD, "run-model"), path, "--seed", "3"],
         capture_output=True,

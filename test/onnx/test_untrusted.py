@@ -1,5 +1,5 @@
-"""Files that nobody vouches for, through the whole of optimize-model: a clear error that names the
-place, or a clean pass, within bounds of time and memory."""
+"""Untrusted files go through optimize-model. It either ends with a clear error that names the place
+or succeeds, within bounds of time and memory."""
 
 import os, resource, subprocess, time
 import onnx, pytest
@@ -21,7 +21,8 @@ def bounded():
 
 
 def optimize(model, folder, *options):
-    """(exit code, messages); the output is there exactly if the code is 0."""
+    """Runs optimize-model: (exit status, messages). Checks that there is an output exactly if the
+    status is 0."""
     out = os.path.join(folder, "out.onnx")
     command = [
         PROGRAM,
@@ -88,7 +89,7 @@ def external(folder, location, offset=None, length=None):
 
 @pytest.fixture
 def folder(tmp_path):
-    """A model's folder, with a file beside it that is none of its business."""
+    """The folder of a model, outside of which there is a file that it must not read."""
     inside = tmp_path / "inside"
     inside.mkdir()
     (tmp_path / "secret").write_bytes(bytes(24))
@@ -176,8 +177,8 @@ def test_missing_outputs_are_named(tmp_path):
 
 
 def test_truncated_anywhere(tmp_path):
-    """A protobuf message cut between two fields is one: such a file passes only if it still is a
-    model."""
+    """A protobuf message that is cut between two fields is still a message. Such a file passes only
+    if it still is a model."""
     path = save(
         tmp_path,
         [node("Conv", ["x", "w"], ["c"], pads=[1] * 4), node("Relu", ["c"], ["y"])],
@@ -366,7 +367,7 @@ def test_absurd_tensors_are_refused(tmp_path):
         assert code == INVALID and want in message
 
 
-# ---- many nodes, deep ones
+# ---- many nodes, and deeply nested ones
 
 
 def varint(value):
@@ -381,7 +382,8 @@ def field(number, content):
 
 
 def nested(depth):
-    """If inside If; the protobuf library itself refuses to write this."""
+    """The bytes of a graph with an If inside an If, and so on, so deep that the protobuf library
+    refuses to write it."""
     graph = field(1, field(1, b"x") + field(2, b"r0") + field(4, b"Identity")) + field(
         12, field(1, b"r0")
     )
@@ -410,7 +412,8 @@ def test_nesting_is_bounded(tmp_path):
 
 
 def chain(folder, kind, count):
-    """Written by hand: the protobuf library needs a minute for a million nodes."""
+    """Writes a model with a chain of so many nodes. Its bytes are written here, since the protobuf
+    library needs a minute for a million nodes."""
     nodes = b"".join(
         field(1, field(1, b"t%d" % i) + field(2, b"t%d" % (i + 1)) + field(4, kind))
         for i in range(count)

@@ -1,5 +1,5 @@
-"""verify-rules as a program: what it keeps when it is interrupted, when a worker dies or memory
-runs out, and what its JSON says."""
+"""The program verify-rules: what it keeps when it is interrupted, when a worker dies or when memory
+runs out, and what its JSON file says."""
 
 import json, os, resource, signal, subprocess
 import pytest
@@ -29,7 +29,8 @@ def run(*arguments, **options):
 
 @pytest.fixture(scope="module", autouse=True)
 def corpus(tmp_path_factory):
-    """The corpus without what is left open, which would keep the journal."""
+    """Uses the corpus without the rules whose verdict is unknown, because of which the journal
+    would be kept."""
     global CORPUS
     rules = open(CORPUS, encoding="utf-8").read().split("\n\n")
     path = tmp_path_factory.mktemp("corpus") / "decided.rules"
@@ -53,7 +54,7 @@ def children(pid):
 
 
 def start(path, lines, *more):
-    """A run that has reported so many rules."""
+    """Starts a run and waits until it has reported so many rules."""
     p = subprocess.Popen(
         [PROGRAM, "--json", path, *more, CORPUS],
         stdout=subprocess.PIPE,
@@ -71,8 +72,8 @@ def end(p):
 
 
 def resumed(path, whole):
-    """What the second run had to do: the rest. All verdicts are those of one run that was left
-    alone."""
+    """Resumes a run and returns how many verdicts the first one had kept. All verdicts must be
+    those of a run that was not interrupted."""
     known = len(open(path + ".journal").read().splitlines())
     again = subprocess.run(
         [PROGRAM, "--resume", "--json", path, CORPUS], capture_output=True, text=True, timeout=300
@@ -106,7 +107,7 @@ def test_killed_itself(tmp_path, whole):
     end(p)
     assert not os.path.exists(path)
     with open(path + ".journal", "a") as f:
-        f.write(open(path + ".journal").readline()[:-9])  # the last line was cut off
+        f.write(open(path + ".journal").readline()[:-9])  # a last line that was cut off
     assert resumed(path, whole) >= 15
 
 
@@ -184,14 +185,15 @@ where p >= 1, q >= 1, k >= 3
 
 
 def test_resume_asks_the_same_question(tmp_path):
-    """A verdict under other options, or of another rule of that name, does not count."""
+    """A verdict that was given with other options, or for another rule with the same name, does not
+    count."""
     path, rules = str(tmp_path / "v.json"), str(tmp_path / "r.rules")
     with open(rules, "w") as f:
         f.write(TWO)
     assert run("--json", path, rules).returncode == 0
     assert [x[2:] for x in verdicts(path)] == [("proved", []), ("proved", ["G == 1"])]
     key = "0" * 16
-    with open(path + ".journal", "w") as f:  # of no rule here
+    with open(path + ".journal", "w") as f:  # a verdict of no rule here
         f.write(f'{key}/{key}/{key}/asis-0 {{"verdict": "proved"}}\n')
     assert run("--resume", "--no-preconditions", "--json", path, rules).returncode == 1
     assert [x[2] for x in verdicts(path)] == ["proved", "refuted"]
@@ -199,7 +201,7 @@ def test_resume_asks_the_same_question(tmp_path):
 
 
 def test_places_that_cannot_be_written_are_met_first(tmp_path):
-    """Not when the first rule is refuted, or all are decided."""
+    """They are found at the start, not when the first rule is refuted or all are decided."""
     (tmp_path / "file").write_text("")
     done = run("--counterexample-dir", tmp_path / "file", CORPUS)
     assert done.returncode == 5 and not done.stdout and str(tmp_path / "file") in done.stderr
@@ -213,7 +215,7 @@ def test_places_that_cannot_be_written_are_met_first(tmp_path):
 
 
 def fields(data):
-    """Top-level fields of a protobuf message, as byte strings."""
+    """The top-level fields of a protobuf message as byte strings."""
     at = 0
     while at < len(data):
         start, shift, n = at, 0, 0
@@ -229,7 +231,7 @@ def fields(data):
 
 
 def test_index_counts_refused_rules(tmp_path):
-    """Of three rules the one in the middle has an operator that has no counterpart."""
+    """The middle one of three rules has an operator for which we have none."""
     rules = list(fields(open(TASO, "rb").read()))
     strange = rules[0].replace(b"\x08\x12", b"\x08\x04", 1)  # DROPOUT
     pb, path = str(tmp_path / "r.pb"), str(tmp_path / "v.json")
@@ -284,7 +286,8 @@ to
 
 @WITHIN_LIMITS
 def test_no_memory_for_the_rules(tmp_path):
-    """What does not fit is a resource limit, not an abort."""
+    """If the rules do not fit in memory, the program reports a resource limit and does not
+    abort."""
 
     def limit():
         resource.setrlimit(resource.RLIMIT_AS, (65 << 20, 65 << 20))
@@ -297,7 +300,8 @@ def test_no_memory_for_the_rules(tmp_path):
 
 
 def test_explain(tmp_path):
-    """By name or identifier; of a rule that is not there, an error of usage."""
+    """A rule is explained by its name or identifier; a rule that does not exist is a usage
+    error."""
     rules = tmp_path / "r.rules"
     rules.write_text(MANY.format(k=1) + "\n" + MANY.format(k=2))
     done = subprocess.run([PROGRAM, "--explain", "r2", rules], capture_output=True, text=True)
@@ -311,8 +315,8 @@ def test_explain(tmp_path):
 
 
 def test_rules_that_are_no_graphs(tmp_path):
-    """An unknown operator, a condition on a name that neither side has: status 3, with the
-    place; the other rules get their verdicts."""
+    """An unknown operator, or a condition on a name that neither side has, gives exit status 3 and
+    a message with the place; the other rules get their verdicts."""
     rule = "rule {}\n  %x : F [n]\nfrom\n  %y = {} %x\n  %z = neg %y\n  out %z\nto\n  out %x\n{}\n"
     file, out = tmp_path / "r.rules", tmp_path / "r.json"
     good, near, far, dead = (

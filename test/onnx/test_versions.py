@@ -1,7 +1,7 @@
-"""Operator versions. Every spelling of our tables against the schemas of onnx.defs, at each version
-of ONNX for which it holds: attributes exist, and what is meant where one is left out is what the
-schema says. Then the traps: what became an input, what changed its meaning, what is new, each run
-at the versions around it and compared with ONNX Runtime or the reference."""
+"""Versions of operators. Every ONNX spelling in our tables is compared with the schemas of
+onnx.defs at each version for which it holds: its attributes exist, and the defaults are those of
+the schema. Then come traps: attributes that became inputs, meanings that changed, and new features.
+Each is run at the versions around the change and compared with ONNX Runtime or ONNX's reference."""
 
 import collections, fractions
 import numpy, onnx, onnx.parser, pytest
@@ -17,15 +17,14 @@ for schema in onnx.defs.get_all_schemas_with_history():
 
 
 def schema_at(name, version):
-    """The schema in force; None: the operator is not there yet, or gone."""
+    """The schema in force at a version, or None if the operator does not exist yet or any more."""
     known = [v for v in SCHEMAS.get(name, {}) if v <= version]
     schema = SCHEMAS[name][max(known)] if known else None
     return None if schema is None or schema.deprecated else schema
 
 
 def theirs_of(item):
-    """(our attribute or None, their attribute or None, value or None) that an item of a table
-    speaks of."""
+    """(our attribute or None, ONNX's attribute or None, value or None) in an item of a spelling."""
     if "==" in item:
         name, value = item.lstrip("+").split("==")
         return None, name, value
@@ -42,7 +41,8 @@ def theirs_of(item):
 
 
 def plain(value):
-    """A default of ours or of the schema's, so that equal ones are equal."""
+    """A default value, ours or that of a schema, in a form in which equal defaults compare
+    equal."""
     value = {"no": "0", "yes": "1", "F": "1"}.get(value, value) if isinstance(value, str) else value
     if isinstance(value, bytes):
         value = value.decode()
@@ -60,13 +60,13 @@ def spellings():
     for op in OPS.values():
         for (name, since, until, items), domain in zip(op.onnx, op.domains):
             if domain != "-":
-                continue  # it has other schemas
+                continue  # other domains have other schemas
             for version in range(max(since, OLDEST), (until or NEWEST) + 1):
                 yield op, name, version, items
 
 
 def test_every_spelling_is_the_schemas():
-    wrong, checked, said = [], 0, set()  # said: a default that an earlier entry takes
+    wrong, checked, said = [], 0, set()  # said: defaults that an earlier entry handles
     for op, name, version, items in spellings():
         schema, place = schema_at(name, version), f"{op.name}: {name} {version}"
         if schema is None:
@@ -287,7 +287,7 @@ def test_trap(name, tool, tmp_path):
 
 
 def test_group_normalization_18_is_refused(tool):
-    """Its scale is for groups: from version 21 on it is for channels."""
+    """In version 18 the scale is for each group, from version 21 on for each channel."""
     weights = "float[2] s = {1,2}, float[2] b = {0,1}"
     model = onnx.parser.parse_model(
         text(18, SPATIAL, "y = GroupNormalization <num_groups = 2> (x, s, b)", weights)
@@ -297,7 +297,8 @@ def test_group_normalization_18_is_refused(tool):
 
 
 def test_initializers_among_the_inputs(tool):
-    """Below IR version 4 every initializer is an input too, and is none."""
+    """Below IR version 4, every initializer is also listed as an input, and does not count as
+    one."""
     model = onnx.parser.parse_model(
         text(9, "float[2,3] x", "y = Mul (x, w)", "float[3] w = {1,2,3}")
     )

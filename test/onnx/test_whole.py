@@ -1,12 +1,12 @@
-"""When the whole model is asked whether it keeps what its places promise, and how often the fastest
-candidates are timed once more."""
+"""When the search times the whole model to see whether it gains as its parts do, and how often it
+times the fastest candidates once more."""
 
 import onnx, pytest
 from conftest import SLOWER
 from small_models import SHAPE, net
 
-# It takes a while to say what a part takes. Parts gain by both of two rewritings; `whole` says what
-# the model takes.
+# This target is slow to time a part. Parts gain by each of two rewritings; the time of the whole
+# model is `whole`.
 ASKED = """
 import time
 norm, chain = (kind in kinds(graph) for kind in ("BatchNormalization", "Div"))
@@ -20,7 +20,7 @@ LATER = "(0.9 if path in seen and norm != chain else (seen.setdefault(path), 1)[
 
 
 def batches_of(seen):
-    """By batch: its files, whether they are parts."""
+    """For each batch, a list that says for each file whether it is a part."""
     batches = {}
     for path in seen.iterdir():
         batch = batches.setdefault(int(path.name.split("-")[0]), [])
@@ -30,8 +30,9 @@ def batches_of(seen):
 
 @pytest.mark.parametrize("whole", [IN_VAIN, ONE_ONLY, LATER])
 def test_the_whole_is_asked_whether_it_keeps_what_parts_promise(run, pricing, tmp_path, whole):
-    """After a tenth of the time: if nothing is faster, neither all together nor one rewriting
-    alone, no other part is timed; if one is, be it the second time, the search goes on."""
+    """The whole is timed after a tenth of the time. If nothing is faster, neither all rewritings
+    together nor the strongest alone, no other part is timed. If one is faster, even if only at the
+    second timing, the search goes on."""
     model = net(tmp_path / "m.onnx", blocks=4)
     options = [*SHAPE, "--time-limit", str(40 * SLOWER)]
     for rule in ("batchnorm-affine", "conv-batchnorm", "div-scalar", "hard-swish-div"):
@@ -49,7 +50,8 @@ def test_the_whole_is_asked_whether_it_keeps_what_parts_promise(run, pricing, tm
     assert again == out and "not in the cost file" not in frozen.stdout, frozen.stdout
 
 
-# All rewritings of the whole gain alike, near to what counts; {pause}: for each file.
+# On this target all rewritings of the whole gain about the same, near the least gain that counts;
+# {pause}: seconds that it waits for each file.
 ALIKE = """
 import time
 both = {{"BatchNormalization", "Div"}} <= set(kinds(graph))
@@ -61,7 +63,7 @@ return 0.01 if both else 0.009693
 
 
 def confirming(seen):
-    """How many files each batch has that ends with a copy of the original."""
+    """The numbers of files in the batches that end with a copy of the original."""
     batches = {}
     for path in seen.iterdir():
         batch, at = map(int, path.stem.split("-"))
@@ -71,13 +73,13 @@ def confirming(seen):
 
 
 def test_of_rivals_that_stay_alike_half_is_left(run, pricing, tmp_path):
-    """Four are timed three times; that of the others each might be 1 % faster is not worth more."""
+    """Four rivals are timed three times; that another one might be 1 % faster is not worth more."""
     run(net(tmp_path / "m.onnx", blocks=2), *SHAPE, *pricing(ALIKE.format(pause=0)))
     assert confirming(pricing.seen) == [6, 6, 6, 4]
 
 
 def test_confirming_keeps_to_the_limit_on_time(run, pricing, tmp_path):
-    """Where it is over, only the fastest is confirmed, and no more often than is needed."""
+    """When the time is over, only the fastest is confirmed, and no more often than necessary."""
     options = [*SHAPE, "--time-limit", str(20 * SLOWER)]
     for rule in ("batchnorm-affine", "conv-batchnorm", "div-scalar", "hard-swish-div"):
         options += ["--enable", rule]

@@ -1,5 +1,5 @@
-"""Windows taken by matrices of places, products that are summed, and what is cut off behind a step
-(gather.rules, reduce.rules, slices.rules)."""
+"""Rules about windows that are taken by matrices of indices, products that are summed, and results
+of which a slice is used (gather.rules, reduce.rules, slices.rules)."""
 
 import numpy, pytest
 from onnx import helper
@@ -42,7 +42,7 @@ def test_only_window(tmp_path, shape, gone):
 
 @pytest.mark.parametrize("turned, applies", [(False, True), (True, False)])
 def test_unfold(tmp_path, turned, applies):
-    """Rows and columns have other windows; another order of axes is not unfold's."""
+    """Rows and columns have different windows. With another order of axes this is not an unfold."""
     perm = [0, 1, 2, 4, 5, 3] if turned else [0, 1, 2, 4, 3, 5]
     nodes = [
         helper.make_node("Gather", ["x", "i"], ["g"], axis=2),
@@ -81,7 +81,8 @@ def test_summed_products(tmp_path, x, z, axis, y, rule):
 
 @pytest.mark.parametrize("levels, stacked", [(2, False), (3, False), (3, True), (4, True)])
 def test_weighed_levels(tmp_path, levels, stacked):
-    """What levels of a pyramid give for each query is weighed and summed, never joined."""
+    """The results of the levels of a pyramid are weighted and summed for each query without being
+    joined."""
     names, shape = "abcd"[:levels], [2, 3, 5] + [1] * stacked + [4]
     nodes = [helper.make_node("Concat", list(names), ["g"], axis=3)]
     nodes += [helper.make_node("Reshape", ["g", "flat"], ["h"])] * stacked
@@ -98,7 +99,7 @@ def test_weighed_levels(tmp_path, levels, stacked):
 
 
 def cut(shape, first, last):
-    """A slice of "a" along the last axis, and its constants."""
+    """A Slice of "a" along the last axis, and its constants."""
     node = helper.make_node("Slice", ["a", "from", "to", "last"], ["y"])
     ends = {"from": numpy.array([first]), "to": numpy.array([last])}
     return node, ends | {"last": numpy.array([len(shape) - 1])}
@@ -117,7 +118,8 @@ def test_cut_elements(tmp_path, op):
 
 @pytest.mark.parametrize("axes, bias", [(1, False), (1, True), (2, False), (2, True)])
 def test_cut_convolution(tmp_path, axes, bias):
-    """Three taps at a distance of two: four more places are read than are wanted."""
+    """The kernel has three taps at a distance of two, so the convolution reads four more places
+    than it gives."""
     rows, taps = [5] * (axes - 1), [2] * (axes - 1) + [3]
     x, y = [2, 4, *rows, 16], [2, 6, *[4] * (axes - 1), 5]
     node, cuts = cut(x, 3, 8)

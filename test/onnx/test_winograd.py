@@ -1,5 +1,6 @@
-"""Convolutions with fewer multiplications (winograd.rules), in one direction and in both: what they
-compute, where an infinity keeps them away, and how large the file may become."""
+"""Convolutions with fewer multiplications (winograd.rules), along one axis and along both: what
+they compute, that they are not used where a constant is infinite, and how large the file may
+become."""
 
 import os, subprocess
 import numpy, onnx, pytest
@@ -15,7 +16,8 @@ def floats(*shape):
 
 
 def rewritten(tmp_path, nodes, x, y, weights, *options):
-    """The result with these rules wherever they match, and both files."""
+    """Applies these rules wherever they match: (graph of the result, path of the original, path of
+    the result)."""
     model = (nodes, [tensor("x", x)], [tensor("y", y)], weights)
     path, out = save(tmp_path / "m.onnx", *model), tmp_path / "o.onnx"
     words = [PROGRAM, str(path), str(out), "--measure-with", EAGER, "--quiet", *options]
@@ -25,7 +27,7 @@ def rewritten(tmp_path, nodes, x, y, weights, *options):
 
 
 def strides(graph):
-    """Of convolutions by blocks of four rows, or of four columns."""
+    """The strides of the convolutions that work on blocks of four rows or four columns."""
     found = {
         tuple(a.ints)
         for node in graph.node
@@ -61,7 +63,7 @@ def test_computes_the_same(tmp_path, kernel, pads, blocks, bias, long):
 
 @pytest.mark.parametrize("mask, kept", [(-1.0, False), (-numpy.inf, True), (-3e38, True)])
 def test_infinities_keep_it_away(tmp_path, mask, kept):
-    """0 times infinity is not a number: an infinity of a mask would spread to its block."""
+    """Since 0 times infinity is NaN, an infinity of a mask would spread over its block."""
     weights = {"m": numpy.full([1, 5, 8, 7], mask, "f"), "w": floats(6, 5, 3, 3)}
     nodes = [
         helper.make_node("Add", ["x", "m"], ["s"]),

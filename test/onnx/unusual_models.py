@@ -1,5 +1,6 @@
-"""Whatever a valid model may contain, as (name, model, feed); feed None: nothing here runs it. Each
-model holds something unusual and, around it, a convolution and a normalization that rules join."""
+"""Unusual but valid models, as (name, model, feed); feed is None if no runtime here runs the model.
+Each model has something unusual, and around it a convolution and a batch normalization that a rule
+joins."""
 
 import numpy, onnx
 from onnx import TensorProto as T, helper as h, numpy_helper
@@ -17,7 +18,8 @@ def weights(p=""):
 
 
 def core(x="x", y="y", p=""):
-    """Two nodes that become one, x [1,3,6,6] to y [1,4,6,6]; p+'c' lies between."""
+    """A convolution and a batch normalization, which become one node, from x [1,3,6,6] to
+    y [1,4,6,6]. The value between them is p + "c"."""
     return [
         h.make_node("Conv", [x, p + "w"], [p + "c"], p + "conv"),
         h.make_node("BatchNormalization", [p + "c", *(p + n for n in "sbmv")], [y], p + "bn"),
@@ -581,5 +583,5 @@ GROUPS = [
     described,
 ]
 MODELS = [(name, model, feed) for group in GROUPS for name, model, feed in group()]
-# What rules may not touch, and so comes back as it is.
+# Models to which no rule may be applied, so that they come back unchanged.
 STANDS = {"no_nodes", "future_opset", "unknown_rank"}

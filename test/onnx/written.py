@@ -1,4 +1,4 @@
-"""Models that are read and written again: what the tests of that share (test_roundtrip, test_anew,
+"""Shared by the tests that read models and write them again (test_roundtrip, test_anew,
 test_negated)."""
 
 import glob, os, subprocess, sys
@@ -19,7 +19,7 @@ def real_models():
 
 
 def write_all(models, folder, *options):
-    """{model: (where it was written, exit code, message)}"""
+    """Writes models again: for each, (path of the result, exit status, message)."""
     pairs = [(model, os.path.join(folder, f"{k}.onnx")) for k, model in enumerate(models)]
     done = subprocess.run(
         [TOOL, *options],
@@ -41,7 +41,7 @@ def read(path):
         return file.read()
 
 
-# ---- written anew: import and export together keep the meaning
+# ---- written anew: import and export together preserve the meaning
 
 
 def run_onnxruntime(path, feed):
@@ -68,13 +68,13 @@ def run_any(path, feed):
         return run_reference(path, feed)
 
 
-# Two units in the last place: ONNX Runtime rounds at other places when it is asked for one result
-# more.
+# Two units in the last place, since ONNX Runtime rounds at other places when it has one more
+# output.
 HALF = 2e-3
 
 
 def differs(have, want, rtol, atol):
-    """Why two values, or lists of values, are not the same; an empty string: they are."""
+    """The reason why two values, or lists of values, are not the same, or an empty string."""
     if isinstance(have, (list, tuple)) or isinstance(want, (list, tuple)):
         if (
             not isinstance(have, (list, tuple))
@@ -102,7 +102,7 @@ def differs(have, want, rtol, atol):
             if numpy.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
             else f"differs by {numpy.nanmax(numpy.abs(a.astype('c16') - b.astype('c16')))}"
         )
-    if a.dtype.kind == "V" or a.dtype.name not in numpy.sctypeDict:  # types of ml_dtypes
+    if a.dtype.kind == "V" or a.dtype.name not in numpy.sctypeDict:  # a type of ml_dtypes
         return (
             ""
             if numpy.allclose(a.astype("f8"), b.astype("f8"), rtol=rtol, atol=atol, equal_nan=True)
@@ -112,7 +112,7 @@ def differs(have, want, rtol, atol):
 
 
 def own_cases():
-    """What the operators' own tests leave out, as text of a graph, inputs and expected output."""
+    """Cases that ONNX's node tests leave out: (name, graph as text, inputs, expected output)."""
     a, b = numpy.arange(6, dtype="f4").reshape(2, 3), numpy.arange(3, dtype="f4").reshape(1, 3)
     c = numpy.arange(3, dtype="f4").reshape(3, 1)
     slicing = "<int64[1] s = {-1}, int64[1] e = {-100}, int64[1] k = {1}, int64[1] t = {-1}>"
@@ -172,8 +172,8 @@ def own_cases():
 
 
 def node_cases():
-    """(name, model, feed, expected outputs, rtol, atol) of ours and of the operators' own tests;
-    sequences and optionals are not for us."""
+    """(name, model, feed, expected outputs, rtol, atol) of our own cases and of ONNX's node tests,
+    except those with sequences and optionals."""
     for name, text, inputs, want in own_cases():
         model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {name} {text}')
         yield (
@@ -194,8 +194,8 @@ def node_cases():
 
 
 def frozen(model, feed):
-    """The model with all its inputs but the first as initializers, and what is left of the feed; a
-    short list of integers as only input too."""
+    """The model with all inputs except the first as initializers, and the rest of the feed. If the
+    only input is a short list of integers, it becomes an initializer, too."""
     first = next(iter(feed), None)
     alone = len(feed) == 1 and feed[first].dtype.kind in "iu" and feed[first].size <= 8
     fixed = [name for name in feed if name and (name != first or alone)]
@@ -209,9 +209,9 @@ def frozen(model, feed):
 
 
 def check_node_cases(tmp_path, constant, option, least):
-    """All node cases, written anew as the option of the tool says, mean what they meant; at least
-    so many did change."""
-    cases, changed, wrong, beyond = {}, 0, [], []  # beyond: the original does not run here either
+    """Checks that all node cases compute the same when they are written anew with this option of
+    the tool, and that at least so many files changed."""
+    cases, changed, wrong, beyond = {}, 0, [], []  # beyond: even the original does not run here
     for name, model, *rest in (
         case for case in node_cases() if not any(word in case[0] for word in RANDOM)
     ):
@@ -246,7 +246,7 @@ def check_node_cases(tmp_path, constant, option, least):
 
 
 def check_real_models(tmp_path, option):
-    """False: there are none here."""
+    """Checks the same for the real models. Returns False if there are none here."""
     sys.path.insert(0, os.path.join(ROOT, "scripts"))
     import onnx_tools, project
 

@@ -35,6 +35,8 @@ RUNS, SECONDS = 9, 1.5  # of a profile: runs at most; no further run is begun af
 NUMBERED = re.compile(r"isomer_(\d+)_")
 SUFFIX = "_kernel_time"
 CHAIN = 4  # steps back from a kernel's last node, when looking for the one with its operator
+# ONNX Runtime computes with 16-bit floats in 32 bits; this precedes the names of such values.
+CAST = "InsertedPrecisionFreeCast_"
 # The optimized model is saved if kernels without a node take more than this share of the time, and
 # the model has fewer than so many bytes.
 UNNAMED, LARGEST = 0.01, 1 << 30
@@ -93,7 +95,7 @@ def node_of(op, name, nodes, makers):
     """The number of the node that a kernel stands for, or None if it is named after no node and no
     value of the file."""
     number = NUMBERED.search(name)
-    last = int(number[1]) if number else makers.get(name.removesuffix("_nchwc"))
+    last = int(number[1]) if number else makers.get(name.removeprefix(CAST).removesuffix("_nchwc"))
     chain = last
     for _ in range(CHAIN):
         if chain is None or nodes[chain].op_type == op:
@@ -110,6 +112,9 @@ def optimized_nodes(model):
         options.optimized_model_filepath = os.path.join(folder, "optimized.onnx")
         model.session(options)
         graph = onnx.load(options.optimized_model_filepath, load_external_data=False).graph
+    for node in graph.node:
+        for values in (node.input, node.output):
+            values[:] = [value.removeprefix(CAST) for value in values]
     return {node.name: node for node in graph.node}
 
 
@@ -118,7 +123,7 @@ def nodes_between(kernel, nodes, makers, made):
     values that it reads. None of them if this leads to a value that another kernel makes (`made`:
     what kernels make)."""
     found, ends = set(), set(kernel.input)
-    values = [value for value in kernel.output if value in makers]
+    values = [value for value in kernel.output if value in makers and value not in ends]
     while values:
         k = makers[values.pop()]
         if k in found:

@@ -179,6 +179,13 @@ def test_kernels_with_made_up_names():
     assert between(helper.make_node("Copy", ["a"], ["new"]), {"a", "new"}) == []
 
 
+def profile(path):
+    """The lines of profile-onnxruntime, which is asked from another folder."""
+    words = [os.path.join(ROOT, "scripts", "profile-onnxruntime"), path]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd="/")
+    return [line.split() for line in done.stdout.splitlines()]
+
+
 @pytest.mark.parametrize("outside", [False, True])
 def test_a_fused_kernel_is_shared(tmp_path, outside):
     """The nodes of an addition and of a layer normalization that is spelled out share the time of
@@ -204,8 +211,19 @@ def test_a_fused_kernel_is_shared(tmp_path, outside):
     path = save(tmp_path / "m.onnx", nodes, [tensor("x", shape)], [tensor("y", shape)], w)
     if outside:
         onnx.save(onnx.load(path), path, save_as_external_data=True, location="w", size_threshold=0)
-    words = [os.path.join(ROOT, "scripts", "profile-onnxruntime"), path]
-    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd="/")
-    said = [line.split() for line in done.stdout.splitlines()]
+    said = profile(path)
     assert {int(k) for kind, k, *_ in said if kind == "node"} == set(range(len(nodes)))
     assert not [line for line in said if line[0] == "other"]
+
+
+def test_kernels_between_casts_are_shared(tmp_path):
+    """ONNX Runtime computes with 16-bit floats in 32 bits: it names what a convolution makes after
+    a cast that it inserted. The convolution's time belongs to its node all the same."""
+    kind, rng = onnx.TensorProto.FLOAT16, numpy.random.default_rng(5)
+    w = {k: rng.standard_normal((32, n, 3, 3)).astype("e") for k, n in (("w", 3), ("v", 32))}
+    node = lambda x, k, y: helper.make_node("Conv", [x, k], [y], pads=[1, 1, 1, 1])
+    nodes = [node("x", "w", "c"), helper.make_node("Relu", ["c"], ["r"]), node("r", "v", "y")]
+    x, y = tensor("x", [1, 3, 96, 96], kind), tensor("y", [1, 32, 96, 96], kind)
+    said = profile(save(tmp_path / "m.onnx", nodes, [x], [y], w))
+    assert {"0", "2"} <= {k for kind, k, *_ in said if kind == "node"}
+    assert "Conv" not in [k for kind, k, *_ in said if kind == "other"]

@@ -43,8 +43,8 @@ typedef struct Folded {
     int64_t n;
     bool large; /* too large to be checked */
     /* The expression in double precision; how far roundoffs move each element. */
-    double *wide, *moved;
-    double *is; /* the computed constant */
+    double *exact, *moved;
+    double *actual; /* the computed constant */
 } Folded;
 
 static bool evaluate(const Folded *f, Value v, const OracleNoise *noise, double *out) {
@@ -60,7 +60,7 @@ static bool find_moves(Folded *f) {
     for (int k = 0; k < DISTURBANCES; k++) {
         const OracleNoise noise = {.seed = random_at(f->seed, (uint64_t)k), .own_type = true};
         if (!evaluate(f, f->expression, &noise, x)) return false;
-        moves_add((TensorPair){DT_DOUBLE, f->wide, x, f->n}, f->moved);
+        moves_add((TensorPair){DT_DOUBLE, f->exact, x, f->n}, f->moved);
     }
     return true;
 }
@@ -73,7 +73,7 @@ static double smallest(DType t) { return t == DT_FLOAT16 ? 1e-7 : 1e-38; }
    the allowed difference. */
 static int64_t first_wrong(const Folded *f, int nodes, bool moved, double *limit) {
     for (int64_t i = 0; i < f->n; i++) {
-        const double x = f->wide[i], y = f->is[i];
+        const double x = f->exact[i], y = f->actual[i];
         const double nearest = element_nearest(f->dtype, x);
         if (y == nearest || (isnan(y) && isnan(nearest))) continue;
         *limit = (nodes + 1) * (dtype_roundoff(f->dtype) * fabs(x) + smallest(f->dtype));
@@ -89,7 +89,7 @@ static bool wrong_constant(const Folded *f, int64_t at, double limit, Error *e) 
         e, E_CHECK, step < 0 ? "a constant" : f->d->step[step].match.instance->rule->name,
         "a constant of %" PRId64 " elements was computed wrongly: element %" PRId64
         " is %.9g, but %.17g by definition in double; a difference of at most %.3g is allowed",
-        f->n, at, f->is[at], f->wide[at], limit);
+        f->n, at, f->actual[at], f->exact[at], limit);
 }
 
 static bool check_constant(Folded *f, Error *e) {
@@ -101,10 +101,10 @@ static bool check_constant(Folded *f, Error *e) {
     if (dtype_class(t->dtype) != 'F' || !oracle_dims(w, t, (Sizes){0}, dim, &f->n)) return true;
     f->large = f->n > CHECKED_ELEMENTS;
     if (f->large || !f->n) return true;
-    f->wide = ARENA_NEW(f->arena, double, f->n);
+    f->exact = ARENA_NEW(f->arena, double, f->n);
     f->moved = ARENA_NEW(f->arena, double, f->n);
-    f->is = ARENA_NEW(f->arena, double, f->n);
-    if (!evaluate(f, f->expression, NULL, f->wide) || !evaluate(f, f->constant, NULL, f->is))
+    f->actual = ARENA_NEW(f->arena, double, f->n);
+    if (!evaluate(f, f->expression, NULL, f->exact) || !evaluate(f, f->constant, NULL, f->actual))
         return true;
     const int nodes = graph_live(w, f->arena, &(Graph){0, 1, NULL, &f->expression}).n;
     int64_t at = first_wrong(f, nodes, false, &limit);

@@ -116,8 +116,8 @@ static bool affordable(CommandSearch *s, int round, int *most) {
 /* Returns the fastest candidate; of equally fast ones, the one with the fewest applications. */
 static int best_of(const CommandSearch *s) {
     int best = 0;
-    for (int k = 1; k < s->n; k++) {
-        const ModelCandidate *c = &s->v[k], *b = &s->v[best];
+    for (int k = 1; k < s->ncandidate; k++) {
+        const ModelCandidate *c = &s->candidate[k], *b = &s->candidate[best];
         const bool simpler = best && c->applied < b->applied;
         if (c->ratio > 0 && c->ratio < (simpler ? AS_FAST : FASTER) * b->ratio) best = k;
     }
@@ -128,8 +128,8 @@ static int best_of(const CommandSearch *s) {
    gain least. */
 static bool make_fitting(CommandSearch *s, ModelCandidate c, int *index) {
     for (int left = FITTING; candidate_make(s, c, index); left--) {
-        const int n = (int)fmin(c.nplace / s->growth, c.nplace - 1);
-        if (*index >= 0 || s->growth <= 1 || n < 1 || !left) return true;
+        const int n = (int)fmin(c.nplace / s->growth_share, c.nplace - 1);
+        if (*index >= 0 || s->growth_share <= 1 || n < 1 || !left) return true;
         c = combine_places(s, n, c.place);
     }
     return false;
@@ -157,15 +157,15 @@ static bool loses_everywhere(const CommandSearch *s, int set) {
 }
 
 /* Adds candidates in which one set is used wherever it matches: the sets to be tried as a whole
-   (unless `hopeless`), and the sets with places that could not be priced. */
-static bool add_everywhere(CommandSearch *s, bool hopeless, int list[], int *n) {
+   (unless only little is promised, `slight`), and the sets with places that could not be priced. */
+static bool add_everywhere(CommandSearch *s, bool slight, int list[], int *n) {
     bool *open = ARENA_NEW(s->r->arena, bool, s->places.nset);
     for (int k = 0; k < s->places.n; k++) {
         const PartPrice *p = price_at(&s->prices, k);
         if (p ? p->failed : s->prices.why[k] != NULL) open[s->places.place[k].set] = true;
     }
     for (int k = 0, m = 0; k < s->places.nset && m < SETS_EVERYWHERE; k++) {
-        if (!open[k] && (hopeless || !s->places.set[k].whole || loses_everywhere(s, k))) continue;
+        if (!open[k] && (slight || !s->places.set[k].whole || loses_everywhere(s, k))) continue;
         m += !s->places.set[k].whole;
         const ModelCandidate c = {.everywhere = s->places.set[k].role};
         if (!make_listed(s, c, list, n, NULL)) return false;
@@ -260,7 +260,7 @@ static bool toggled_set(CommandSearch *s, int best, int nset, const int set[], i
     double sum;
     if (k >= nset) return false;
     bool *on = ARENA_NEW(s->r->arena, bool, s->places.nset);
-    memcpy(on, s->v[best].sets, sizeof *on * (size_t)s->v[best].nset);
+    memcpy(on, s->candidate[best].sets, sizeof *on * (size_t)s->candidate[best].nset);
     on[set[k]] = !on[set[k]];
     *out = candidate_of_sets(s, on, &sum);
     return true;
@@ -270,9 +270,10 @@ static bool toggled_set(CommandSearch *s, int best, int nset, const int set[], i
    that it applied. Returns false if there is none. */
 static bool without_rule(CommandSearch *s, int best, int k, ModelCandidate *out) {
     const int n = s->r->library.n;
-    uint8_t *role = arena_copy(s->r->arena, s->v[best].everywhere, sizeof *role * (size_t)n);
+    uint8_t *role =
+        arena_copy(s->r->arena, s->candidate[best].everywhere, sizeof *role * (size_t)n);
     for (int r = 0; r < n; r++) {
-        if (!s->v[best].fired[r] || k--) continue;
+        if (!s->candidate[best].fired[r] || k--) continue;
         role[r] = ROLE_NONE;
         *out = (ModelCandidate){.everywhere = role};
         return true;
@@ -288,15 +289,15 @@ static bool climb(CommandSearch *s, int round, int nset, const int set[], int *b
     if (!affordable(s, round, &most)) return false;
     for (int k = 0; n < most; k++) {
         ModelCandidate c;
-        if (s->v[from].sets ? !toggled_set(s, from, nset, set, k, &c)
-                            : !without_rule(s, from, k, &c))
+        if (s->candidate[from].sets ? !toggled_set(s, from, nset, set, k, &c)
+                                    : !without_rule(s, from, k, &c))
             break;
         if (!make_listed(s, c, list, &n, NULL)) return false;
     }
     if (n && !candidates_time(s, n, list)) return false;
     for (int k = 0; k < n; k++) {
-        const ModelCandidate *c = &s->v[list[k]], *b = &s->v[*best];
-        const double limit = c->applied < s->v[from].applied ? AS_FAST : FASTER;
+        const ModelCandidate *c = &s->candidate[list[k]], *b = &s->candidate[*best];
+        const double limit = c->applied < s->candidate[from].applied ? AS_FAST : FASTER;
         if (c->ratio > 0 && c->ratio < (*best == from ? limit : 1) * b->ratio) *best = list[k];
     }
     return true;
@@ -309,7 +310,8 @@ bool combine(CommandSearch *s, int *best) {
     if (!first_batch(s, n, set)) return false;
     *best = best_of(s);
     for (int round = 1, from = 0;
-         round <= CLIMB_ROUNDS && *best != from && s->v[*best].ratio <= CLIMB_FROM; round++) {
+         round <= CLIMB_ROUNDS && *best != from && s->candidate[*best].ratio <= CLIMB_FROM;
+         round++) {
         from = *best;
         if (!climb(s, round, n, set, best)) return false;
     }
@@ -320,15 +322,15 @@ bool combine(CommandSearch *s, int *best) {
    one file differ and ending because of noise would lose a gain: the fastest candidate and all that
    may gain. If the copy of the original differs from the original beyond noise, nothing is known,
    and the search goes on. */
-static bool asked_anew(CommandSearch *s, int n, const int list[], bool *gains) {
-    int again[ASKED_ALONE + 2], m = 0;
-    double ratio[ASKED_ALONE + 2], control, best = INFINITY;
+static bool time_promised_anew(CommandSearch *s, int n, const int list[], bool *gains) {
+    int again[PROMISED_ALONE + 2], m = 0;
+    double ratio[PROMISED_ALONE + 2], control, best = INFINITY;
     if (s->r->o->frozen) return true;
-    for (int k = 0; k < n; k++) best = fmin(best, s->v[list[k]].ratio);
+    for (int k = 0; k < n; k++) best = fmin(best, s->candidate[list[k]].ratio);
     for (int k = 0; k < n; k++)
-        if (s->v[list[k]].ratio <= fmax(best, ASKED_AGAIN)) again[m++] = list[k];
+        if (s->candidate[list[k]].ratio <= fmax(best, PROMISED_AGAIN)) again[m++] = list[k];
     if (!candidates_time_anew(s, m, again, ratio, &control)) return false;
-    if (control > 0) *gains |= fabs(log(control)) > ASKED_NOISE;
+    if (control > 0) *gains |= fabs(log(control)) > PROMISED_NOISE;
     for (int k = 0; k < m; k++) {
         /* Compare with the mean of original and copy. */
         if (control > 0) ratio[k] /= sqrt(control);
@@ -338,16 +340,16 @@ static bool asked_anew(CommandSearch *s, int n, const int list[], bool *gains) {
     return true;
 }
 
-bool combine_ask(void *search, const double gain[], bool *gains) {
+bool combine_time_promised(void *search, const double gain[], bool *gains) {
     CommandSearch *s = search;
-    int set[SETS_ALONE], list[ASKED_ALONE + 2], n = 0, nset;
+    int set[SETS_ALONE], list[PROMISED_ALONE + 2], n = 0, nset;
     rank_places(s, gain, gain);
     nset = strongest_sets(s, set);
     bool *all = all_sets(s);
-    if (!add_alone(s, nset, set, ASKED_ALONE, all, list, &n) ||
+    if (!add_alone(s, nset, set, PROMISED_ALONE, all, list, &n) ||
         !add_together(s, nset, set, all, list, &n) || (n && !candidates_time(s, n, list)))
         return false;
     *gains = !n;
-    for (int k = 0; k < n; k++) *gains |= !(s->v[list[k]].ratio > CLIMB_FROM);
-    return *gains || asked_anew(s, n, list, gains);
+    for (int k = 0; k < n; k++) *gains |= !(s->candidate[list[k]].ratio > CLIMB_FROM);
+    return *gains || time_promised_anew(s, n, list, gains);
 }

@@ -8,7 +8,7 @@
 bool combine(CommandSearch *, int *best);
 /* Implements WholeTimer (price.h) for a CommandSearch: times all places that are expected to gain
    together, and the strongest sets each alone. These candidates remain available to combine. */
-bool combine_ask(void *search, const double gain[], bool *gains);
+bool combine_time_promised(void *search, const double gain[], bool *gains);
 /* Returns a candidate, not yet made, of the given places, which are sorted best first: a place is
    left out if an earlier one contains one of its nodes. */
 ModelCandidate combine_places(CommandSearch *, int n, const int place[]);

@@ -36,13 +36,13 @@ enum { CONFIRM_BATCHES = 6 };      /* batches for which time is reserved to conf
 enum { SLIGHT_CANDIDATES = 2 };
 /* The whole model is timed in order to see whether it gains what its places promise: with all sets
    together, and with each of this many of the strongest sets alone. CLIMB_FROM is the threshold. */
-enum { ASKED_ALONE = 2 };
-/* A candidate up to ASKED_AGAIN times as slow as the original may only seem slower because of
+enum { PROMISED_ALONE = 2 };
+/* A candidate up to PROMISED_AGAIN times as slow as the original may only seem slower because of
    noise. Before the search ends it is timed anew, together with a copy of the original. If that
-   copy differs from the original by more than ASKED_NOISE, the measurement says nothing, and the
+   copy differs from the original by more than PROMISED_NOISE, the measurement says nothing, and the
    search goes on. */
-#define ASKED_AGAIN 1.05
-#define ASKED_NOISE 0.05
+#define PROMISED_AGAIN 1.05
+#define PROMISED_NOISE 0.05
 /* On a busy machine few batches fit into TIME_PATIENCE: until each kind of part has been sampled
    once, the search does not end before this many batches. */
 enum { PATIENCE_BATCHES = 8 };

@@ -77,7 +77,7 @@ void command_keep_reason(CommandSearch *s) {
                            "themselves %d gain, together %.1f %% of the model's time%s",
                            s->places.n, s->prices.npart, timed, s->nranked, part,
                            !s->prices.ended ? ""
-                           : s->prices.whole_asked && !s->prices.whole_gains
+                           : s->prices.whole_timed && !s->prices.whole_gains
                                ? ", but the whole model gains none of it: the search ended there"
                                : ": the search ended there");
 }

@@ -18,9 +18,9 @@ CommandSearch *command_search_again(const CommandSearch *s, const ModelCandidate
                              .threads = threads,
                              .folder = s->folder,
                              .origins = s->origins,
-                             .n = 2,
-                             .v = ARENA_NEW(s->r->arena, ModelCandidate, 2)};
-    again->v[0] = s->v[0], again->v[1] = *candidate;
+                             .ncandidate = 2,
+                             .candidate = ARENA_NEW(s->r->arena, ModelCandidate, 2)};
+    again->candidate[0] = s->candidate[0], again->candidate[1] = *candidate;
     return again;
 }
 

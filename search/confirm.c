@@ -23,60 +23,64 @@
 /* If the logarithms of two ratios differ by less than this, the candidate with fewer applications
    wins. */
 #define TIE 0.003
-enum { MOST = 4, BATCHES = 16 }; /* rivals; batches */
+enum { RIVALS_MOST = 4, BATCHES = 16 }; /* rivals; batches */
 
 typedef struct Rival {
-    int at;              /* index of the candidate */
-    int n;               /* batches timed so far; 0: none yet, or it failed */
-    bool out;            /* it is no longer timed */
+    int candidate;       /* index of the candidate */
+    int nbatch;          /* batches timed so far; 0: none yet, or it failed */
+    bool retired;        /* it is no longer timed */
     double sum, squares; /* of the logarithms of its ratios */
 } Rival;
 
 typedef struct Rivals {
-    int n;
-    Rival v[MOST];
+    int nrival;
+    Rival rival[RIVALS_MOST];
     Rival control; /* the copy of the original, compared with the original */
 } Rivals;
 
 static void add_batch(Rival *x, double log_ratio) {
-    x->n++, x->sum += log_ratio, x->squares += log_ratio * log_ratio;
+    x->nbatch++, x->sum += log_ratio, x->squares += log_ratio * log_ratio;
 }
 
-static double mean(const Rival *x) { return x->sum / x->n; }
+static double mean(const Rival *x) { return x->sum / x->nbatch; }
 
 /* Returns the standard error of the mean. */
 static double error_of(const Rival *x) {
     const double around = fmax(x->squares - x->sum * mean(x), 0);
-    return sqrt((around + PRIOR_WEIGHT * PRIOR * PRIOR) / (PRIOR_WEIGHT + x->n - 1) / x->n);
+    return sqrt((around + PRIOR_WEIGHT * PRIOR * PRIOR) / (PRIOR_WEIGHT + x->nbatch - 1) /
+                x->nbatch);
 }
 
 /* Returns by how much the logarithm of the time of the faster of original and control lies below
    the mean of both, as far as this is beyond noise. */
 static double order_effect(const Rivals *r) {
     const Rival *c = &r->control;
-    return c->n ? fmax(0, fabs(mean(c)) - SURE * error_of(c)) / 2 : 0;
+    return c->nbatch ? fmax(0, fabs(mean(c)) - SURE * error_of(c)) / 2 : 0;
 }
 
 /* Returns the logarithm of a rival's ratio to the faster of original and control: the cautious
    estimate of its gain. */
-static double log_ratio(const Rivals *r, int k) { return mean(&r->v[k]) + order_effect(r); }
+static double log_ratio(const Rivals *r, int k) { return mean(&r->rival[k]) + order_effect(r); }
 
 static Rivals rivals_of(const CommandSearch *s, int best) {
-    Rivals r = {.n = 1, .v = {{.at = best}}};
-    for (int k = 1; k < s->n && r.n < MOST; k++)
-        if (k != best && s->v[k].ratio > 0 && s->v[k].ratio < CANDIDATE_RIVAL * s->v[best].ratio)
-            r.v[r.n++].at = k;
+    Rivals r = {.nrival = 1, .rival = {{.candidate = best}}};
+    for (int k = 1; k < s->ncandidate && r.nrival < RIVALS_MOST; k++)
+        if (k != best && s->candidate[k].ratio > 0 &&
+            s->candidate[k].ratio < CANDIDATE_RIVAL * s->candidate[best].ratio)
+            r.rival[r.nrival++].candidate = k;
     return r;
 }
 
-static bool in_race(const Rival *x) { return x->n && !x->out; }
+static bool in_race(const Rival *x) { return x->nbatch && !x->retired; }
 
 static int fastest(const CommandSearch *s, const Rivals *r) {
     int best = -1;
-    for (int k = 0; k < r->n; k++) {
-        if (!in_race(&r->v[k])) continue;
-        const double by = best < 0 ? 0 : mean(&r->v[k]) - mean(&r->v[best]);
-        const int more = best < 0 ? 0 : s->v[r->v[k].at].applied - s->v[r->v[best].at].applied;
+    for (int k = 0; k < r->nrival; k++) {
+        if (!in_race(&r->rival[k])) continue;
+        const double by = best < 0 ? 0 : mean(&r->rival[k]) - mean(&r->rival[best]);
+        const int more = best < 0 ? 0
+                                  : s->candidate[r->rival[k].candidate].applied -
+                                        s->candidate[r->rival[best].candidate].applied;
         if (best < 0 || by < (more < 0 ? TIE : more > 0 ? -TIE : 0)) best = k;
     }
     return best;
@@ -85,21 +89,21 @@ static int fastest(const CommandSearch *s, const Rivals *r) {
 /* Times one batch with all rivals that may still be the fastest. A rival that fails leaves the
    race. */
 static bool time_batch(CommandSearch *s, Rivals *r) {
-    int list[MOST], which[MOST], n = 0;
-    double ratio[MOST], control;
+    int list[RIVALS_MOST], which[RIVALS_MOST], n = 0;
+    double ratio[RIVALS_MOST], control;
     const int best = fastest(s, r);
-    for (int k = 0; k < r->n; k++) {
-        const Rival *x = &r->v[k];
+    for (int k = 0; k < r->nrival; k++) {
+        const Rival *x = &r->rival[k];
         const bool behind =
-            best >= 0 && x->n && mean(x) - mean(&r->v[best]) > SURE * (error_of(x) + TIE);
-        if (!behind && (in_race(x) || best < 0)) which[n] = k, list[n++] = x->at;
+            best >= 0 && x->nbatch && mean(x) - mean(&r->rival[best]) > SURE * (error_of(x) + TIE);
+        if (!behind && (in_race(x) || best < 0)) which[n] = k, list[n++] = x->candidate;
     }
     if (!candidates_time_anew(s, n, list, ratio, &control)) return false;
     if (control > 0) add_batch(&r->control, log(control));
     for (int k = 0; k < n; k++) {
-        Rival *x = &r->v[which[k]];
+        Rival *x = &r->rival[which[k]];
         if (ratio[k] > 0) add_batch(x, log(ratio[k]) - (control > 0 ? log(control) / 2 : 0));
-        else x->n = 0;
+        else x->nbatch = 0;
     }
     return true;
 }
@@ -111,8 +115,8 @@ static bool is_clear(const CommandSearch *s, const Rivals *r) {
     const int best = fastest(s, r);
     if (best < 0) return true;
     /* A rival that fell behind early, and is ahead again, has too few batches. */
-    if (r->v[best].n < CONFIRM_LEAST) return false;
-    const double error = SURE * error_of(&r->v[best]);
+    if (r->rival[best].nbatch < CONFIRM_LEAST) return false;
+    const double error = SURE * error_of(&r->rival[best]);
     return error < BORDER || fabs(log_ratio(r, best) - log(RUN_GAIN)) > error;
 }
 
@@ -120,14 +124,14 @@ static bool is_clear(const CommandSearch *s, const Rivals *r) {
    that telling them apart is not worth more batches. */
 static void leave_slower(Rivals *r, bool all_but_one) {
     int n = 0;
-    for (int k = 0; k < r->n; k++) n += in_race(&r->v[k]);
+    for (int k = 0; k < r->nrival; k++) n += in_race(&r->rival[k]);
     for (int most = all_but_one ? 1 : (n + 1) / 2; n > most; n--) {
         Rival *slowest = NULL;
-        for (int k = 0; k < r->n; k++) {
-            Rival *x = &r->v[k];
+        for (int k = 0; k < r->nrival; k++) {
+            Rival *x = &r->rival[k];
             if (in_race(x) && (!slowest || mean(x) > mean(slowest))) slowest = x;
         }
-        slowest->out = true;
+        slowest->retired = true;
     }
 }
 
@@ -140,26 +144,27 @@ static bool time_rivals(CommandSearch *s, double until, Rivals *r) {
         const double start = run_seconds(s->r);
         const bool over = run_time_over(s->r, until - took);
         if (k >= CONFIRM_LEAST && (is_clear(s, r) || over)) break;
-        if (!k && over) r->n = 1;
+        if (!k && over) r->nrival = 1;
         if (over || k % CONFIRM_LEAST == 0) leave_slower(r, over);
         if (!time_batch(s, r)) return false;
         took = run_seconds(s->r) - start;
         if (fastest(s, r) < 0) break;
     }
-    for (int k = 0; k < r->n; k++) {
-        const Rival *x = &r->v[k];
-        s->v[x->at].ratio = in_race(x) ? exp(log_ratio(r, k)) : -1;
-        if (!candidate_store_confirmed(s, x->at)) return false;
+    for (int k = 0; k < r->nrival; k++) {
+        const Rival *x = &r->rival[k];
+        s->candidate[x->candidate].ratio = in_race(x) ? exp(log_ratio(r, k)) : -1;
+        if (!candidate_store_confirmed(s, x->candidate)) return false;
     }
     return true;
 }
 
 /* For a frozen run: sets the rivals' ratios to those in the cost file. */
 static void look_up_rivals(CommandSearch *s, Rivals *r) {
-    for (int k = 0; k < r->n; k++) {
-        Rival *x = &r->v[k];
-        candidate_look_up_confirmed(s, x->at);
-        if (s->v[x->at].ratio > 0) x->n = 1, x->sum = log(s->v[x->at].ratio);
+    for (int k = 0; k < r->nrival; k++) {
+        Rival *x = &r->rival[k];
+        candidate_look_up_confirmed(s, x->candidate);
+        if (s->candidate[x->candidate].ratio > 0)
+            x->nbatch = 1, x->sum = log(s->candidate[x->candidate].ratio);
     }
 }
 
@@ -168,12 +173,12 @@ bool confirm(CommandSearch *s, double until, int *best) {
     if (s->r->o->frozen) look_up_rivals(s, &r);
     else if (!time_rivals(s, until, &r)) return false;
     const int at = fastest(s, &r);
-    *best = at < 0 ? 0 : r.v[at].at;
+    *best = at < 0 ? 0 : r.rival[at].candidate;
     if (at >= 0 && !s->r->o->frozen)
         run_say(s->r,
                 "%.1f s: the fastest of %d once more, in %d batches: %.4f, give or take %.4f; a "
                 "copy of the original: %.4f",
-                run_seconds(s->r), r.n, r.v[at].n, exp(log_ratio(&r, at)),
-                SURE * error_of(&r.v[at]), r.control.n ? exp(mean(&r.control)) : 1);
+                run_seconds(s->r), r.nrival, r.rival[at].nbatch, exp(log_ratio(&r, at)),
+                SURE * error_of(&r.rival[at]), r.control.nbatch ? exp(mean(&r.control)) : 1);
     return true;
 }

@@ -32,7 +32,7 @@ Derivation derivation_bare(World *w, Arena *a, Facts *facts, const Library *libr
 static void grow_made(Derivation *d, Value v) {
     uint32_t room = d->nmade;
     ARENA_GROW(d->arena, d->made, room, v + 1);
-    ARENA_GROW(d->arena, d->rebuilt, d->nmade, v + 1);
+    ARENA_GROW(d->arena, d->replaced, d->nmade, v + 1);
 }
 
 static void made_set(Derivation *d, Value v, uint32_t made) {
@@ -48,12 +48,12 @@ static void inherit_tag(Derivation *d, Value before, Value now) {
     made_set(d, now, made_get(d, before));
     if (d->bare || now <= before) return;
     if (now >= d->nmade) grow_made(d, now);
-    if (!d->rebuilt[now]) d->rebuilt[now] = before;
+    if (!d->replaced[now]) d->replaced[now] = before;
 }
 
 int derivation_step(const Derivation *d, Value v) { return (int)made_get(d, v) - 1; }
 
-Value derivation_before(const Derivation *d, Value v) { return v < d->nmade ? d->rebuilt[v] : 0; }
+Value derivation_before(const Derivation *d, Value v) { return v < d->nmade ? d->replaced[v] : 0; }
 
 Value derivation_origin(const Derivation *d, Value v) {
     for (int bound = INT_MAX;;) {
@@ -228,7 +228,7 @@ static bool can_be_written(const Derivation *d, Value v, const Match *m, const c
 
 /* Whether the application is safe with respect to infinities. What the right side reads in addition
    to the left side is multiplied by 0, so it must not be infinite. */
-static bool may_spread(World *w, const Match *m, const Value in[], Error *why) {
+static bool spreads_no_infinity(World *w, const Match *m, const Value in[], Error *why) {
     const Instance *i = m->instance;
     for (int k = 0; i->rule->classes & CLASS_SPREADS && k < i->ninput; k++)
         if (in[k] && infinity_reaches(w, in[k]))
@@ -250,7 +250,8 @@ static bool apply_match(Round *r, const Match *m) {
     Match here = *m;
     here.input = in;
     for (int k = 0; k < i->ninput; k++) in[k] = map_value(&r->map, m->input[k]);
-    bool good = may_spread(w, m, in, &why) && match_apply(w, w->scratch, d->facts, &here, to, &why),
+    bool good = spreads_no_infinity(w, m, in, &why) &&
+                match_apply(w, w->scratch, d->facts, &here, to, &why),
          change = false;
     for (int k = 0; good && k < i->to.nout; k++)
         if (!(good = can_be_written(d, to[k], &here, &unwritable)))

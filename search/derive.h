@@ -43,7 +43,7 @@ typedef struct Derivation {
     uint32_t *made; /* by value: 1 + the index of the application that made it; 0: none did */
     /* By value: the value that it replaces, either rebuilt from it (the same operator on other
        inputs) or equal to it; 0: none. */
-    Value *rebuilt;
+    Value *replaced;
     /* What derivation_finish computed: the graph before folding, each value of it that depends on
        constants alone and was computed, and the constant (or fill) that replaced it. */
     Graph unfolded;

@@ -126,9 +126,9 @@ typedef struct GraphState {
     Matcher *matcher;
     Uses uses;
     Constants constants;
-    uint64_t work; /* the sum of the World's nodes over the graphs so far: see WORK */
-    int graphs;    /* number of graphs so far */
-    int *in_vain;  /* by instance: number of the last graph in which it could not be applied */
+    uint64_t work;   /* the sum of the World's nodes over the graphs so far: see WORK */
+    int graphs;      /* number of graphs so far */
+    int *idle_graph; /* by instance: number of the last graph in which it could not be applied */
 } GraphState;
 
 static void refresh_state(Derivation *d, GraphState *p) {
@@ -164,11 +164,11 @@ static bool fixpoint_rule(Derivation *d, GraphState *p, int r, const RuleScope *
     for (int k = rule->first; k < rule->first + rule->count; k++) {
         int applied = matcher_has(p->matcher, d->library->needs[k]);
         bool merges = d->library->instance[k].from.nout > 1;
-        while (applied && p->in_vain[k] != p->graphs && !at_limit(d, p, limits)) {
+        while (applied && p->idle_graph[k] != p->graphs && !at_limit(d, p, limits)) {
             MatchList c = list_matches(d, p, r, k, scope);
             if (!apply_instance(d, &c, &applied, e)) return false;
             if (applied) refresh_state(d, p);
-            else p->in_vain[k] = p->graphs;
+            else p->idle_graph[k] = p->graphs;
             if (!merges) break;
         }
     }
@@ -268,7 +268,7 @@ bool derive_fixpoint(Derivation *d, const bool on[], const RuleScope *scope, Fix
     bool good = true;
     Arena *a = arena_new(arena_escape(d->arena), 0);
     Passes x = {.arena = a, .outlines = intern_new(a)};
-    p.in_vain = ARENA_NEW(a, int, d->library->ninstance);
+    p.idle_graph = ARENA_NEW(a, int, d->library->ninstance);
     refresh_state(d, &p);
     int pass = 0;
     while (good && !d->limited && goes_on(&x, &p, d)) {

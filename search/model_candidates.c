@@ -24,14 +24,14 @@
 /* ---- candidates */
 
 static ModelCandidate *candidate_add(CommandSearch *s, ModelCandidate c) {
-    ARENA_GROW(s->r->arena, s->v, s->room, s->n + 1);
-    s->v[s->n] = c;
-    return &s->v[s->n++];
+    ARENA_GROW(s->r->arena, s->candidate, s->candidate_room, s->ncandidate + 1);
+    s->candidate[s->ncandidate] = c;
+    return &s->candidate[s->ncandidate++];
 }
 
 static int find_digest(const CommandSearch *s, const char *digest) {
-    for (int k = 0; k < s->n; k++)
-        if (!strcmp(s->v[k].digest, digest)) return k;
+    for (int k = 0; k < s->ncandidate; k++)
+        if (!strcmp(s->candidate[k].digest, digest)) return k;
     return -1;
 }
 
@@ -76,7 +76,7 @@ static bool build_candidate(CommandSearch *s, ModelCandidate *c, Arena *a, bool 
     if (!*usable) return true;
     const ModelWrite x = run_model_write(r, &d);
     *usable = run_pieces(r, &d, a, &file, &why);
-    s->growth = (double)r->stats.growth / fmax((double)r->growth_limit, 1);
+    s->growth_share = (double)r->stats.growth / fmax((double)r->growth_limit, 1);
     if (!*usable) {
         run_say(r, "a candidate is dropped: %s: %s", why.place, why.reason);
         return true;
@@ -103,13 +103,13 @@ bool candidate_make(CommandSearch *s, ModelCandidate c, int *index) {
     bool usable;
     c.ratio = -1;
     *index = -1;
-    s->growth = 0;
+    s->growth_share = 0;
     if (run_cancelled(r)) return false;
     const bool good = build_alone(s, &c, &usable);
     r->stats.candidates++;
     if (!good || !usable) return good;
     *index = find_digest(s, c.digest);
-    if (*index < 0) *index = (int)(candidate_add(s, c) - s->v);
+    if (*index < 0) *index = (int)(candidate_add(s, c) - s->candidate);
     return true;
 }
 
@@ -117,10 +117,10 @@ bool candidate_make(CommandSearch *s, ModelCandidate c, int *index) {
    whole model, and only rivals are timed again. */
 static void remove_slow(const CommandSearch *s) {
     double best = 1;
-    for (int k = 1; k < s->n; k++)
-        if (s->v[k].ratio > 0) best = fmin(best, s->v[k].ratio);
-    for (int k = 1; k < s->n; k++) {
-        const ModelCandidate *c = &s->v[k];
+    for (int k = 1; k < s->ncandidate; k++)
+        if (s->candidate[k].ratio > 0) best = fmin(best, s->candidate[k].ratio);
+    for (int k = 1; k < s->ncandidate; k++) {
+        const ModelCandidate *c = &s->candidate[k];
         if ((c->everywhere || c->at) && c->ratio > CANDIDATE_RIVAL * best) unlink(c->path);
     }
 }
@@ -128,7 +128,7 @@ static void remove_slow(const CommandSearch *s) {
 /* Writes a candidate's file again if it was removed. If that fails, the target reports the missing
    file. */
 static bool restore_file(CommandSearch *s, int candidate) {
-    ModelCandidate again = s->v[candidate];
+    ModelCandidate again = s->candidate[candidate];
     bool usable;
     return access(again.path, F_OK) == 0 || build_alone(s, &again, &usable);
 }
@@ -146,7 +146,7 @@ static bool candidate_look_up(CommandSearch *s, ModelCandidate *c, bool confirme
     double seconds;
     if (!costdb_get(s->r->db, "target", s->device, time_key(s, c, confirmed), &seconds))
         return false;
-    if (c == s->v) s->baseline = seconds;
+    if (c == s->candidate) s->baseline = seconds;
     c->ratio = s->baseline > 0 ? seconds / s->baseline : -1;
     return c->ratio > 0;
 }
@@ -157,15 +157,15 @@ static bool store_time(CommandSearch *s, const ModelCandidate *c, bool confirmed
 }
 
 bool candidate_store_confirmed(CommandSearch *s, int candidate) {
-    const ModelCandidate *c = &s->v[candidate];
+    const ModelCandidate *c = &s->candidate[candidate];
     if (!costdb_forget(s->r->db, "target", s->device, time_key(s, c, true), s->r->error))
         return false;
     return c->ratio <= 0 || store_time(s, c, true);
 }
 
 void candidate_look_up_confirmed(CommandSearch *s, int candidate) {
-    ModelCandidate *c = &s->v[candidate];
-    if (s->baseline <= 0) candidate_look_up(s, s->v, false);
+    ModelCandidate *c = &s->candidate[candidate];
+    if (s->baseline <= 0) candidate_look_up(s, s->candidate, false);
     if (s->baseline > 0 && !candidate_look_up(s, c, true)) c->ratio = -1;
 }
 
@@ -205,7 +205,7 @@ static void count_memory(int n, Timing t[], size_t external) {
     for (int k = 0; k < n; k++) {
         struct stat file;
         const double bytes = stat(t[k].path, &file) ? 0 : (double)file.st_size;
-        t[k].bytes = MEMORY_OF_FILE * (bytes + (double)external);
+        t[k].memory = MEMORY_OF_FILE * (bytes + (double)external);
     }
 }
 
@@ -252,7 +252,7 @@ static bool listed(int n, const int list[], int x) {
    Returns false with the run's error set on failure. */
 static bool choose_unknown(CommandSearch *s, int n, const int list[], int which[], int *m) {
     for (int k = 0; k < n; k++) {
-        ModelCandidate *c = &s->v[list[k]];
+        ModelCandidate *c = &s->candidate[list[k]];
         if (listed(k, list, list[k]) || list[k] == 0 || candidate_look_up(s, c, false) ||
             c->ratio >= 0)
             continue;
@@ -266,19 +266,19 @@ static bool choose_unknown(CommandSearch *s, int n, const int list[], int which[
 bool candidates_time(CommandSearch *s, int n, const int list[]) {
     Timing *t = ARENA_NEW(s->r->arena, Timing, n + 1);
     int *which = ARENA_NEW(s->r->arena, int, n + 1), m = 1;
-    candidate_look_up(s, &s->v[0], false);
+    candidate_look_up(s, &s->candidate[0], false);
     if (!choose_unknown(s, n, list, which, &m)) return false;
     if (m == 1) return true;
-    for (int k = 0; k < m; k++) t[k].path = s->v[which[k]].path;
+    for (int k = 0; k < m; k++) t[k].path = s->candidate[which[k]].path;
     run_say(s->r, "measuring %d models", m);
     const double start = run_seconds(s->r);
     if (!time_models(s, &s->whole, m, t)) return false;
     s->file_seconds = (run_seconds(s->r) - start) / m;
     if (s->baseline <= 0) s->baseline = t[0].seconds;
-    s->v[0].ratio = 1;
-    if (!store_time(s, &s->v[0], false)) return false;
+    s->candidate[0].ratio = 1;
+    if (!store_time(s, &s->candidate[0], false)) return false;
     for (int k = 1; k < m; k++) {
-        ModelCandidate *c = &s->v[which[k]];
+        ModelCandidate *c = &s->candidate[which[k]];
         if (t[k].seconds > 0) c->ratio = t[k].seconds / t[0].seconds;
         else run_say(s->r, "a candidate failed: %s", t[k].reason);
         run_say(s->r, "candidate of %d applications%s: %.4f", c->applied,
@@ -292,7 +292,7 @@ bool candidates_time(CommandSearch *s, int n, const int list[]) {
 /* Returns the path of another file with the bytes of the original; NULL: the file system has no
    links. */
 static const char *control_path(CommandSearch *s) {
-    const char *of = s->v[0].path, *name = strrchr(of, '/') + 1,
+    const char *of = s->candidate[0].path, *name = strrchr(of, '/') + 1,
                *path = arena_format(s->r->arena, "%s/copy-%s", s->folder->path, name);
     if (!access(path, F_OK) || !link(of, path) || !symlink(name, path)) return path;
     return NULL;
@@ -309,18 +309,18 @@ bool candidates_time_anew(CommandSearch *s, int n, const int list[], double rati
     Timing *t = ARENA_NEW(s->r->arena, Timing, n + 2);
     TargetProcess *p = s->confirming.command ? &s->confirming : &s->whole;
     const char *copy = control_path(s);
-    t[0].path = s->v[0].path;
+    t[0].path = s->candidate[0].path;
     for (int k = 0; k < n; k++) {
         if (!restore_file(s, list[k])) return false;
-        t[1 + k].path = s->v[list[k]].path;
+        t[1 + k].path = s->candidate[list[k]].path;
     }
     t[1 + n].path = copy;
     if (!time_models(s, p, n + (copy ? 2 : 1), t)) return false;
     /* All processes share one time of the original, since ratios are stored as multiples of it. */
-    if (s->baseline <= 0) candidate_look_up(s, s->v, false);
+    if (s->baseline <= 0) candidate_look_up(s, s->candidate, false);
     if (s->baseline <= 0) {
         s->baseline = t[0].seconds;
-        if (!store_time(s, s->v, false)) return false;
+        if (!store_time(s, s->candidate, false)) return false;
     }
     for (int k = 0; k < n; k++) ratio[k] = ratio_of(s, &t[1 + k], t);
     *control = copy ? ratio_of(s, &t[1 + n], t) : -1;
@@ -358,9 +358,9 @@ bool candidate_input(CommandSearch *s) {
 }
 
 bool candidates_start(CommandSearch *s) {
-    Timing t = {.path = s->v[0].path};
-    if (candidate_look_up(s, &s->v[0], false) || s->r->o->frozen) return true;
+    Timing t = {.path = s->candidate[0].path};
+    if (candidate_look_up(s, &s->candidate[0], false) || s->r->o->frozen) return true;
     if (!time_models(s, &s->whole, 1, &t)) return false;
     s->baseline = t.seconds;
-    return store_time(s, &s->v[0], false);
+    return store_time(s, &s->candidate[0], false);
 }

@@ -46,10 +46,10 @@ typedef struct CommandSearch {
     int nranked, *ranked; /* the places that gain, best first */
     const double *gain;   /* by place: the seconds that it promises to gain */
     double promised;      /* seconds that all places promise together */
-    int n, room;
-    ModelCandidate *v; /* the candidates; v[0] is the original */
+    int ncandidate, candidate_room;
+    ModelCandidate *candidate; /* the first one is the original */
     /* Growth of the last candidate's file, as a multiple of the growth that is allowed. */
-    double growth;
+    double growth_share;
     double file_seconds; /* seconds for each file of the last batch of whole models */
     double baseline;     /* seconds of the original when it was first measured; 0: it was not */
 } CommandSearch;
@@ -58,8 +58,8 @@ typedef struct CommandSearch {
    that return a bool, returns false with the run's error set on failure. */
 bool candidate_apply(CommandSearch *, const ModelCandidate *, Arena *, Derivation *);
 /* Derives a candidate and writes its file; all else made on the way is freed. *index receives its
-   number, that of an earlier candidate with the same bytes, or -1 if it is not usable; s->growth is
-   above 1 if its file would grow too much. */
+   number, that of an earlier candidate with the same bytes, or -1 if it is not usable;
+   s->growth_share is above 1 if its file would grow too much. */
 bool candidate_make(CommandSearch *, ModelCandidate, int *index);
 /* Writes the original and adds it as candidate 0. */
 bool candidate_original(CommandSearch *);

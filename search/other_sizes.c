@@ -12,7 +12,7 @@ static bool time_at(CommandSearch *s, ModelCandidate *c, int size_set) {
                       confirm(at, s->confirm_until, &second);
     command_target_stop(at);
     if (!good) return false;
-    const double ratio = at->v[1].ratio;
+    const double ratio = at->candidate[1].ratio;
     const char *named = run_size_set_name(s->r, size_set);
     run_say(s->r, "at %s: %.4f", named, ratio);
     if (ratio > 0 && ratio <= c->ratio) return true;

@@ -28,12 +28,12 @@ static int threads_wanted(const CommandSearch *s) {
 /* If the candidate seems to lose in the product of both ratios, it is timed there once more, in
    other sessions. The smaller ratio counts. */
 static bool doubt_loss(const CommandSearch *s, int candidate, CommandSearch *at) {
-    const double first = at->v[1].ratio;
+    const double first = at->candidate[1].ratio;
     int second = 1;
-    if (s->r->o->frozen || first * s->v[candidate].ratio <= 1 + THREADS_NOISE) return true;
+    if (s->r->o->frozen || first * s->candidate[candidate].ratio <= 1 + THREADS_NOISE) return true;
     if (!confirm(at, 0, &second)) return false;
-    if (at->v[1].ratio > 0 && at->v[1].ratio < first) return true;
-    at->v[1].ratio = first;
+    if (at->candidate[1].ratio > 0 && at->candidate[1].ratio < first) return true;
+    at->candidate[1].ratio = first;
     return candidate_store_confirmed(at, 1);
 }
 
@@ -43,10 +43,10 @@ static bool doubt_loss(const CommandSearch *s, int candidate, CommandSearch *at)
 static bool time_there(CommandSearch *s, int candidate, int threads, CommandSearch **at) {
     Run *r = s->r;
     int second = 1;
-    *at = command_search_again(s, &s->v[candidate], threads);
+    *at = command_search_again(s, &s->candidate[candidate], threads);
     if (command_target(*at) && confirm(*at, 0, &second) && doubt_loss(s, candidate, *at))
         return true;
-    (*at)->v[1].ratio = -1;
+    (*at)->candidate[1].ratio = -1;
     if (!r->error->kind || r->error->kind == E_INTERRUPTED) return false;
     run_say(r, "not timed on %d threads: %s", threads, r->error->reason);
     *r->error = (Error){0};
@@ -61,10 +61,10 @@ static bool time_there(CommandSearch *s, int candidate, int threads, CommandSear
 static bool time_part(Pricing *there, int place, PartPrice **out) {
     const int at = there->part_of[place];
     PartPrice *p = *out = at < 0 ? NULL : &there->part[at];
-    if (!p || p->asked) return true;
-    p->asked = true;
+    if (!p || p->settled) return true;
+    p->settled = true;
     return part_time_find(there, p) || there->r->o->frozen ||
-           run_time_over(there->r, there->late.until) || part_time_batch(there, 1, &at);
+           run_time_over(there->r, there->parts_end.until) || part_time_batch(there, 1, &at);
 }
 
 /* Returns a copy of the search's prices for the target on other threads, in which no time is known
@@ -73,11 +73,11 @@ static Pricing pricing_there(const CommandSearch *s, CommandSearch *at) {
     Run *r = s->r;
     Pricing x = s->prices;
     x.device = at->device, x.user = at;
-    x.late.until = run_seconds(r) + TIME_OTHER_THREADS * run_command_seconds(r->o);
+    x.parts_end.until = run_seconds(r) + TIME_OTHER_THREADS * run_command_seconds(r->o);
     x.part = arena_copy(r->arena, x.part, sizeof *x.part * (size_t)x.npart);
     for (int k = 0; k < x.npart; k++) {
         PartPrice *p = &x.part[k];
-        p->asked = p->failed = p->expected = false, p->seconds[0] = p->seconds[1] = -1;
+        p->settled = p->failed = p->expected = false, p->seconds[0] = p->seconds[1] = -1;
     }
     return x;
 }
@@ -102,7 +102,7 @@ static bool keep_places(CommandSearch *s, CommandSearch *at, const ModelCandidat
 /* *other receives the candidate without the places that lose in sum, with its ratio confirmed; 0:
    there is none. */
 static bool without_losers(CommandSearch *s, CommandSearch *at, int candidate, int *other) {
-    ModelCandidate from = s->v[candidate];
+    ModelCandidate from = s->candidate[candidate];
     *other = 0;
     if (!from.at) from = combine_places(s, s->nranked, s->ranked);
     int *kept = ARENA_NEW(s->r->arena, int, from.nplace), n;
@@ -112,7 +112,8 @@ static bool without_losers(CommandSearch *s, CommandSearch *at, int candidate, i
     if (!n || n == from.nplace || !candidate_make(s, combine_places(s, n, kept), other))
         return !s->r->error->kind;
     if (*other <= 0 || *other == candidate) return *other = 0, true;
-    return confirm(s, s->confirm_until, other) && (!*other || other_sizes_time(s, &s->v[*other]));
+    return confirm(s, s->confirm_until, other) &&
+           (!*other || other_sizes_time(s, &s->candidate[*other]));
 }
 
 /* ---- the choice */
@@ -128,8 +129,8 @@ typedef struct Choice { /* a candidate, and what was measured of it */
 
 static Choice choice_of(const CommandSearch *s, const CommandSearch *at, int candidate) {
     return (Choice){.candidate = candidate,
-                    .ratio = s->v[candidate].ratio,
-                    .there = at->v[1].ratio,
+                    .ratio = s->candidate[candidate].ratio,
+                    .there = at->candidate[1].ratio,
                     .baseline = s->baseline,
                     .baseline_there = at->baseline,
                     .sizes = s->r->stats.sizes};
@@ -139,7 +140,7 @@ static bool time_other(CommandSearch *s, int threads, int candidate, Choice *c) 
     CommandSearch *at;
     const bool good = time_there(s, candidate, threads, &at);
     command_target_stop(at);
-    if (good && at->v[1].ratio > 0) *c = choice_of(s, at, candidate);
+    if (good && at->candidate[1].ratio > 0) *c = choice_of(s, at, candidate);
     return good;
 }
 
@@ -148,7 +149,8 @@ static bool improve(CommandSearch *s, CommandSearch *at, Choice *best) {
     Choice c = {0};
     int other;
     if (!without_losers(s, at, best->candidate, &other)) return false;
-    if (!other || s->v[other].ratio <= 0 || s->v[other].ratio > RUN_GAIN) return true;
+    if (!other || s->candidate[other].ratio <= 0 || s->candidate[other].ratio > RUN_GAIN)
+        return true;
     if (!time_other(s, at->threads, other, &c)) return false;
     run_say(s->r, "without them: %.4f, and %.4f on %d threads", c.ratio, c.there, at->threads);
     if (c.candidate && c.ratio * c.there < best->ratio * best->there) *best = c;
@@ -176,7 +178,7 @@ bool other_threads_choose(CommandSearch *s, int candidate, int *better) {
     *better = candidate;
     if (!threads || run_signalled(s->r)) return !run_cancelled(s->r);
     bool good = time_there(s, candidate, threads, &at);
-    if (good && at->v[1].ratio > 0) {
+    if (good && at->candidate[1].ratio > 0) {
         Choice best = choice_of(s, at, candidate);
         if (best.there > 1 + THREADS_NOISE) good = improve(s, at, &best);
         if (good) keep_choice(s, threads, &best, better);

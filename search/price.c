@@ -140,11 +140,11 @@ static double all_promise(const Pricing *x, Arena *a, const double gain[]) {
 
 /* Times the whole model once, to see whether it keeps what its places promise. A frozen run assumes
    that it does, unless the run that measured ended there. */
-static bool ask_whole(Pricing *x, const double gain[]) {
-    x->whole_asked = true;
+static bool time_whole(Pricing *x, const double gain[]) {
+    x->whole_timed = true;
     if (!x->whole(x->user, gain, &x->whole_gains)) return false;
-    if (x->r->o->frozen) x->whole_gains = x->asking.at < x->giving_up.at;
-    else x->asking.at = x->asked;
+    if (x->r->o->frozen) x->whole_gains = x->whole_stop.at < x->giving_up.at;
+    else x->whole_stop.at = x->nrequested;
     x->ended = !x->whole_gains;
     return true;
 }
@@ -155,18 +155,19 @@ static bool judge_promise(Pricing *x, Arena *a) {
     const double *gain = expected_by_place(x, a), sum = all_promise(x, a, gain),
                  now = run_seconds(x->r);
     run_say(x->r, "%.1f s: what was timed promises %.3f ms", now, sum * 1e3);
-    x->ended = sum < x->hopeful;
-    x->giving_up.until = 2 * now, x->hopeful = x->hopeful_later;
-    if (!x->ended && !x->whole_asked && !ask_whole(x, gain)) return false;
-    if (x->ended) x->giving_up.at = x->asked;
+    x->ended = sum < x->promise_least;
+    x->giving_up.until = 2 * now, x->promise_least = x->promise_least_later;
+    if (!x->ended && !x->whole_timed && !time_whole(x, gain)) return false;
+    if (x->ended) x->giving_up.at = x->nrequested;
     return true;
 }
 
 /* Times the whole model and ends where the run that measured did; for a frozen run. */
 static bool judge_as_kept(Pricing *x, Arena *a) {
-    if (!x->whole_asked && x->asked >= x->asking.at && !ask_whole(x, expected_by_place(x, a)))
+    if (!x->whole_timed && x->nrequested >= x->whole_stop.at &&
+        !time_whole(x, expected_by_place(x, a)))
         return false;
-    x->ended |= x->asked >= x->giving_up.at;
+    x->ended |= x->nrequested >= x->giving_up.at;
     return true;
 }
 
@@ -190,7 +191,7 @@ static bool judge_patience(Pricing *x) {
 }
 
 bool price_end(const Pricing *x) {
-    return stop_keep(&x->late) && stop_keep(&x->asking) && stop_keep(&x->giving_up);
+    return stop_keep(&x->parts_end) && stop_keep(&x->whole_stop) && stop_keep(&x->giving_up);
 }
 
 /* Whether the rewriting only adds light operators, and a few such parts of its set were timed and
@@ -210,7 +211,7 @@ static bool adds_in_vain(const Pricing *x, const PartPrice *p) {
 /* For a frozen run, whether the time of the part asked for last, which the cost file lacks, should
    be there: the run that measured did not end before it. */
 static bool is_missing(const Pricing *x) {
-    return x->asked <= x->late.at && x->asked <= x->giving_up.at;
+    return x->nrequested <= x->parts_end.at && x->nrequested <= x->giving_up.at;
 }
 
 /* Times one batch: list[k], unless it was asked for or is not worth timing, and the other parts of
@@ -220,12 +221,12 @@ static bool time_batch(Pricing *x, int n, const int list[], int k) {
     const PartPrice *first = &x->part[list[k]];
     for (int j = k; j < n && m < PART_BATCH; j++) {
         PartPrice *p = &x->part[list[j]];
-        if (p->asked || strcmp(p->file, first->file) || !worth_timing(x, p)) continue;
+        if (p->settled || strcmp(p->file, first->file) || !worth_timing(x, p)) continue;
         if (adds_in_vain(x, p)) continue;
-        p->asked = true, x->asked++;
+        p->settled = true, x->nrequested++;
         if (part_time_find(x, p)) continue;
         if (x->r->o->frozen) x->r->stats.frozen_missing += is_missing(x);
-        else if (!stop_here(&x->late, x->asked - 1)) batch[m++] = list[j];
+        else if (!stop_here(&x->parts_end, x->nrequested - 1)) batch[m++] = list[j];
     }
     if (!m) return !x->r->o->frozen || judge_patience(x);
     return !run_cancelled(x->r) && part_time_batch(x, m, batch) && judge_patience(x);
@@ -361,9 +362,9 @@ PartPrice *price_at(const Pricing *x, int place) {
 }
 
 void price_bound(PartPrice *p) {
-    if (p->asked || p->after_least <= 0 || p->after_least < PART_TIE * p->gain_most) return;
+    if (p->settled || p->after_least <= 0 || p->after_least < PART_TIE * p->gain_most) return;
     p->seconds[0] = p->gain_most, p->seconds[1] = p->after_least;
-    p->expected = p->asked = true;
+    p->expected = p->settled = true;
 }
 
 bool price_sure(const PartPrice *p) {

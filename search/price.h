@@ -22,7 +22,7 @@ typedef struct PartPrice { /* a part, its rewriting, and their times */
     bool expected;      /* seconds[] were not timed, but derived from parts of the same kind */
     bool adds;          /* the rewriting keeps all operators and adds light ones */
     bool failed;        /* the target cannot run it by itself */
-    bool asked;         /* it was looked up or timed, or no time was left for that */
+    bool settled;       /* it was looked up or timed, or no time was left for that */
 } PartPrice;
 /* Times n files in one batch; the first one is the part as it was. seconds[] receives the seconds
    of one run, < 0 if the file does not run. Returns false with the run's error set on failure. */
@@ -41,22 +41,22 @@ typedef struct Pricing {
     void *user;
     /* Where timing parts ended for lack of time. The work of all three Stops is counted in parts
        asked for. */
-    Stop late;
-    /* asking: when the whole model is timed. giving_up: when the search ends because the places
+    Stop parts_end;
+    /* whole_stop: when the whole model is timed. giving_up: when the search ends because the places
        promise too little or the whole model keeps too little of it; its `until` is when patience is
        over next. */
-    Stop asking, giving_up;
+    Stop whole_stop, giving_up;
     /* A part is not timed if the estimates of all its places are below estimate_least seconds
        together, or if all its places cannot gain gain_least seconds together. */
     double estimate_least, gain_least;
-    int batches, asked; /* batches timed so far; parts asked for so far */
-    /* If the places promise fewer seconds than `hopeful` when patience is over, the search ends;
-       hopeful_later replaces it the next time. */
-    double hopeful, hopeful_later;
+    int batches, nrequested; /* batches timed so far; parts asked for so far */
+    /* If the places promise fewer seconds than promise_least when patience is over, the search
+       ends; promise_least_later replaces it the next time. */
+    double promise_least, promise_least_later;
     bool sampled; /* one part of each kind was timed */
     bool ended;   /* the search ended (giving_up): nothing more is timed */
     /* The whole model was timed with its places; and gained enough. */
-    bool whole_asked, whole_gains;
+    bool whole_timed, whole_gains;
     int nplace, nset; /* places and sets that are already priced */
     int nfile;        /* files written so far, from which the next name follows */
     int npart, part_room;

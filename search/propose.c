@@ -64,7 +64,7 @@ static void predict_gains(RuntimeSearch *o) {
     o->gain = ARENA_NEW(o->r->arena, double, o->nsolved);
     o->growth = ARENA_NEW(o->r->arena, double, o->nsolved);
     for (int k = 0; k < o->nregion; k++) {
-        const int at = o->at[k];
+        const int at = o->solved_of[k];
         const RegionSolution *s = search_solution(o, at, TAKE_CHEAPEST);
         o->gain[at] += s->before.seconds - s->after.seconds;
         o->growth[at] += growth_of(o, at, s);

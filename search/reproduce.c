@@ -126,12 +126,12 @@ static void set_boundaries(Pairs *p, int n) {
     p->computed = ARENA_NEW(p->arena, void *, n);
 }
 
-/* Makes the graphs of both sides that compute pair `last` from the pairs before it (`near`) and the
-   model's inputs, or from the model's inputs alone. */
-static bool region(Pairs *p, int last, bool near, Graph out[2]) {
-    int n = near ? last : 0;
-    Graph side[2] = {{p->r->source.original.nin, 1, p->r->source.original.in, &p->old[last]},
-                     {p->r->source.original.nin, 1, p->r->source.original.in, &p->now[last]}};
+/* Makes the graphs of both sides that compute pair `blamed` from the pairs before it (`near`) and
+   the model's inputs, or from the model's inputs alone. */
+static bool region(Pairs *p, int blamed, bool near, Graph out[2]) {
+    int n = near ? blamed : 0;
+    Graph side[2] = {{p->r->source.original.nin, 1, p->r->source.original.in, &p->old[blamed]},
+                     {p->r->source.original.nin, 1, p->r->source.original.in, &p->now[blamed]}};
     Value *in = ARENA_NEW(p->arena, Value, n);
     for (int k = 0; k < n; k++)
         in[k] = graph_input(p->r->w, arena_format(p->arena, "boundary %d", k),
@@ -167,7 +167,7 @@ static bool graphs_differ(Pairs *p, const Graph g[2], int samples, CheckResult *
 
 /* Returns the first pair that differs on the data of the check; -1: there is none, or it cannot be
    run. */
-static int find_last(Pairs *p) {
+static int find_first_wrong(Pairs *p) {
     CheckResult result;
     const Graph all[2] = {{p->r->source.original.nin, p->n, p->r->source.original.in, p->old},
                           {p->r->source.original.nin, p->n, p->r->source.original.in, p->now}};
@@ -229,9 +229,9 @@ static int first_sample(Pairs *p, const Graph g[2], CheckResult *result) {
     return -1;
 }
 
-static bool write_region(Pairs *p, int last, const Graph g[2], int sample,
+static bool write_region(Pairs *p, int blamed, const Graph g[2], int sample,
                          const CheckResult *result, Text *t) {
-    const char *name = model_value_name(p->r->source.model, p->old[last]);
+    const char *name = model_value_name(p->r->source.model, p->old[blamed]);
     text_add(t,
              "# the smallest part found that differs: the value %s from what comes before it; "
              "sizes that are open are those of this run\n",
@@ -252,17 +252,17 @@ static bool write_all(Pairs *p, const Error *found) {
     Text t = text_new(p->arena);
     CheckResult result;
     Graph g[2];
-    int last = find_last(p), sample = -1;
+    int blamed = find_first_wrong(p), sample = -1;
     text_add(
         &t,
         "# optimize-model %s: original and result disagree\n# model %s, digest %s, seed %" PRIu64
         "\n# %s: %s\n",
         isomer_version(), p->r->in, p->r->source.digest, p->options.seed, found->place,
         found->reason);
-    for (int near = 1; near >= 0 && last >= 0 && sample < 0; near--)
-        if (region(p, last, near, g)) sample = first_sample(p, g, &result);
+    for (int near = 1; near >= 0 && blamed >= 0 && sample < 0; near--)
+        if (region(p, blamed, near, g)) sample = first_sample(p, g, &result);
     if (sample >= 0) {
-        if (!write_region(p, last, g, sample, &result, &t)) return false;
+        if (!write_region(p, blamed, g, sample, &result, &t)) return false;
     } else {
         text_add(
             &t,

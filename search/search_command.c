@@ -142,15 +142,15 @@ static Pricing pricing_new(CommandSearch *s) {
                      .folder = s->folder->path,
                      .device = s->device,
                      .timer = candidates_time_part,
-                     .whole = combine_ask,
+                     .whole = combine_time_promised,
                      .user = s,
-                     .late = stop_open(r, s->device, "parts", now + TIME_PARTS * left),
-                     .asking = stop_open(r, s->device, "whole asked", patience),
+                     .parts_end = stop_open(r, s->device, "parts", now + TIME_PARTS * left),
+                     .whole_stop = stop_open(r, s->device, "whole asked", patience),
                      .giving_up = stop_open(r, s->device, "gave up", patience),
                      .estimate_least = GAIN_SHARE_LEAST * whole,
                      .gain_least = GAIN_SHARE_LEAST * s->profile.total,
-                     .hopeful = PROMISE_HOPELESS * s->baseline,
-                     .hopeful_later = PROMISE_HOPELESS_LATER * s->baseline};
+                     .promise_least = PROMISE_HOPELESS * s->baseline,
+                     .promise_least_later = PROMISE_HOPELESS_LATER * s->baseline};
 }
 
 /* Prices the sets of single rules, alone and extended; then, a few times, extensions of the best
@@ -196,25 +196,27 @@ static bool gains_what_counts(const ModelCandidate *c) {
 static bool confirm_winner(CommandSearch *s, int best, Derivation *d) {
     Run *r = s->r;
     if (run_size_set_count(r) > 1) r->stats.sizes = run_size_set_name(r, 0);
-    if (best && !may_count(s, s->v[best].ratio)) best = 0;
+    if (best && !may_count(s, s->candidate[best].ratio)) best = 0;
     if (best && !confirm(s, s->confirm_until, &best)) return false;
-    if (best && !other_sizes_time(s, &s->v[best])) return false;
+    if (best && !other_sizes_time(s, &s->candidate[best])) return false;
     command_keep_reason(s);
-    if (best && gains_what_counts(&s->v[best]) && !other_threads_choose(s, best, &best))
+    if (best && gains_what_counts(&s->candidate[best]) && !other_threads_choose(s, best, &best))
         return false;
     r->stats.measured_before = s->baseline;
     r->stats.measured_after = s->baseline;
     r->stats.ngain = command_gains(s, s->nranked, s->ranked, &r->stats.gain);
-    if (!best || !gains_what_counts(&s->v[best])) return true;
-    r->stats.measured_after = s->baseline * s->v[best].ratio;
-    r->stats.nplace = command_gains(s, s->v[best].nplace, s->v[best].place, &r->stats.place);
-    return candidate_apply(s, &s->v[best], r->arena, d);
+    if (!best || !gains_what_counts(&s->candidate[best])) return true;
+    r->stats.measured_after = s->baseline * s->candidate[best].ratio;
+    r->stats.nplace =
+        command_gains(s, s->candidate[best].nplace, s->candidate[best].place, &r->stats.place);
+    return candidate_apply(s, &s->candidate[best], r->arena, d);
 }
 
 /* Asks the target for its profile, and sets stats.headroom to what it shows of the original. */
 static bool read_profile(CommandSearch *s) {
     Run *r = s->r;
-    if (!profile_target(r, s->v[0].path, s->folder->path, s->device, &s->profile)) return false;
+    if (!profile_target(r, s->candidate[0].path, s->folder->path, s->device, &s->profile))
+        return false;
     if (!s->profile.known) return true;
     Text t = text_new(r->arena);
     profile_headroom(r, &s->profile, &s->places, &t);
@@ -256,8 +258,8 @@ static bool confirm_file(CommandSearch *s, const Pieces *file) {
 
 bool search_command_compare(Run *r, const Pieces *file, double *before, double *ratio) {
     CommandSearch *s = command_search_start(r);
-    const bool good = confirm_file(s, file) && other_sizes_time(s, &s->v[1]);
-    if (good) *before = s->baseline, *ratio = s->v[1].ratio;
+    const bool good = confirm_file(s, file) && other_sizes_time(s, &s->candidate[1]);
+    if (good) *before = s->baseline, *ratio = s->candidate[1].ratio;
     command_search_end(s);
     return good;
 }
@@ -265,7 +267,7 @@ bool search_command_compare(Run *r, const Pieces *file, double *before, double *
 bool search_command_inlining(Run *r, bool *gains) {
     CommandSearch *s = command_search_start(r);
     const bool good = confirm_file(s, NULL);
-    const double ratio = good ? s->v[1].ratio : -1;
+    const double ratio = good ? s->candidate[1].ratio : -1;
     *gains = ratio * RUN_GAIN >= 1;
     if (*gains)
         r->stats.measured_before = s->baseline * ratio, r->stats.measured_after = s->baseline;

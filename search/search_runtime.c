@@ -34,7 +34,8 @@ static bool derive_taken(RuntimeSearch *o, const Take take[], Derivation *made,
     Derivation from_start =
         derivation_new(r->w, r->arena, r->source.facts, &r->library, &r->source.start);
     const RegionSolution **taken = ARENA_NEW(r->arena, const RegionSolution *, o->nregion);
-    for (int k = 0; k < o->nregion; k++) taken[k] = search_solution(o, o->at[k], take[o->at[k]]);
+    for (int k = 0; k < o->nregion; k++)
+        taken[k] = search_solution(o, o->solved_of[k], take[o->solved_of[k]]);
     if (!repeat_solutions(r, o->nregion, o->region, taken, &from_start)) return false;
     if (!from_start.applied) return true;
     *made = run_derivation(&r->source, &r->library, r->w, r->arena);

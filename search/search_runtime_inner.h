@@ -17,7 +17,7 @@ typedef struct RuntimeSearch {
     int asked;            /* how often `stop` was asked */
     int nregion, nsolved; /* all regions; different ones, each solved once */
     Region *region;
-    int *at;           /* by region: its index among the solved ones, which the arrays below use */
+    int *solved_of;    /* by region: its index among the solved ones, which the arrays below use */
     const char **hash; /* digest of the region */
     Graph *start;      /* the region as a graph */
     const bool **constant; /* by input of `start`: whether it is a constant */

@@ -134,11 +134,11 @@ bool search_solve_regions(RuntimeSearch *o) {
     o->start = ARENA_NEW(r->arena, Graph, o->nregion);
     o->constant = ARENA_NEW(r->arena, const bool *, o->nregion);
     o->solution = ARENA_NEW(r->arena, RegionSolution, o->nregion);
-    o->at = ARENA_NEW(r->arena, int, o->nregion);
+    o->solved_of = ARENA_NEW(r->arena, int, o->nregion);
     for (int k = 0; k < o->nregion; k++) {
-        o->at[k] = solution_index(o, o->region[k].hash);
-        if (o->at[k] >= 0) continue;
-        o->at[k] = o->nsolved;
+        o->solved_of[k] = solution_index(o, o->region[k].hash);
+        if (o->solved_of[k] >= 0) continue;
+        o->solved_of[k] = o->nsolved;
         if (!solve_region(o, &o->region[k])) return false;
     }
     r->stats.regions = o->nregion;

@@ -180,9 +180,9 @@ static bool time_batch(Target *t, int n, Timing *v, double timeout_seconds, Erro
 /* Returns the end of the batch that begins with v[from] and, beside it, contains the first file of
    all. */
 static int batch_end(const Target *t, int n, const Timing *v, int from) {
-    double bytes = v->bytes;
+    double bytes = v->memory;
     int end = from;
-    while (end < n && (end == from || bytes + v[end].bytes <= t->memory)) bytes += v[end++].bytes;
+    while (end < n && (end == from || bytes + v[end].memory <= t->memory)) bytes += v[end++].memory;
     return end;
 }
 

@@ -9,7 +9,7 @@
 typedef struct Target Target;
 typedef struct Timing { /* one file of a batch, and its time */
     const char *path;
-    double bytes;     /* memory that it takes while it is timed; 0: negligible */
+    double memory;    /* bytes of memory that it takes while it is timed; 0: negligible */
     double seconds;   /* seconds of one run; <= 0: it failed */
     char reason[200]; /* why it failed */
 } Timing;

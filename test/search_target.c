@@ -55,7 +55,7 @@ static void batches_fit_into_memory(void **state) {
     static const double bytes[] = {100, 90, 100, 100, 1000, 1};
     static const char *const path[] = {"/a", "/b", "/c", "/d", "/e", "/f"};
     Timing v[6] = {{0}};
-    for (int k = 0; k < 6; k++) v[k].path = path[k], v[k].bytes = bytes[k];
+    for (int k = 0; k < 6; k++) v[k].path = path[k], v[k].memory = bytes[k];
     Target *t = target_start(counting, 300, &e);
     assert_true(t && target_measure(t, 6, v, 10, &e));
     assert_true(v[0].seconds == 1);
@@ -189,10 +189,10 @@ static void what_cannot_gain_is_not_timed(void **state) {
     price_bound(&slow);
     price_bound(&fast);
     price_bound(&unknown);
-    assert_true(slow.asked && slow.expected && !price_sure(&slow));
+    assert_true(slow.settled && slow.expected && !price_sure(&slow));
     assert_true(slow.seconds[0] == 1e-3 && slow.seconds[1] == 1.78e-3);
-    assert_true(!fast.asked && !fast.expected && fast.seconds[0] < 0);
-    assert_true(!unknown.asked);
+    assert_true(!fast.settled && !fast.expected && fast.seconds[0] < 0);
+    assert_true(!unknown.settled);
 }
 
 static void a_profile_takes_no_longer_than_the_whole(void **state) {

@@ -67,10 +67,10 @@ static void reroot(EGraph *g, Value v) {
     bool flipped = false;
     while (v) {
         ClassEntry *x = &g->v[v];
-        Value up = x->edge;
+        Value up = x->proof_parent;
         int r = x->reason;
         bool f = x->flipped;
-        x->edge = to;
+        x->proof_parent = to;
         x->reason = reason;
         x->flipped = flipped;
         to = v;
@@ -85,7 +85,7 @@ static bool unite_classes(EGraph *g, Value a, Value b, int reason) {
     if (x == y) return true;
     if (!same_type(g, x, y)) return false;
     reroot(g, a);
-    g->v[a].edge = b;
+    g->v[a].proof_parent = b;
     g->v[a].reason = reason;
     g->v[a].flipped = false;
     if (y < x) t = x, x = y, y = t;
@@ -131,7 +131,7 @@ static void make_known(EGraph *g, const Node *n) {
 
 /* Sets in[] to the representatives of the inputs, sorted for a commutative operator. Returns
    whether the node has exactly these inputs already. */
-static bool standing(EGraph *g, const Node *n, Value in[], int *reason) {
+static bool canonical_inputs(EGraph *g, const Node *n, Value in[], int *reason) {
     bool all = true;
     *reason = CONGRUENT;
     for (int k = 0; k < n->nin; k++) all &= (in[k] = egraph_find(g, n->in[k])) == n->in[k];
@@ -161,7 +161,7 @@ static void settle_node(EGraph *g, NodeId id) {
     const char *why = "";
     int reason;
     Value *in = ARENA_NEW(g->w->scratch, Value, n.nin);
-    if (standing(g, &n, in, &reason)) {
+    if (canonical_inputs(g, &n, in, &reason)) {
         use_inputs(g, &n);
         return;
     }
@@ -211,7 +211,7 @@ static void repair_class(EGraph *g, Value class) {
         Node n = node_get(g->w, node);
         Value *in = ARENA_NEW(g->w->scratch, Value, n.nin);
         int reason;
-        if (standing(g, &n, in, &reason)) add_use(g, egraph_find(g, class), node);
+        if (canonical_inputs(g, &n, in, &reason)) add_use(g, egraph_find(g, class), node);
         else settle_node(g, node);
     }
 }
@@ -242,7 +242,8 @@ typedef struct Explain {
 
 static void explain_edge(Explain *x, Value from, bool backward) {
     const ClassEntry *e = &x->g->v[from];
-    Value key[2] = {from < e->edge ? from : e->edge, from < e->edge ? e->edge : from};
+    Value key[2] = {from < e->proof_parent ? from : e->proof_parent,
+                    from < e->proof_parent ? e->proof_parent : from};
     uint32_t before = intern_count(x->seen);
     if (intern_put(x->seen, key, sizeof key) <= before) return;
     if (e->reason >= 0) {
@@ -253,7 +254,7 @@ static void explain_edge(Explain *x, Value from, bool backward) {
     }
     if (e->reason != CONGRUENT && e->reason != SWAPPED) return;
     Node m = node_get(x->g->w, value_node(x->g->w, from)),
-         n = node_get(x->g->w, value_node(x->g->w, e->edge));
+         n = node_get(x->g->w, value_node(x->g->w, e->proof_parent));
     for (int k = 0; k < m.nin && k < n.nin; k++) {
         Value other = n.in[e->reason == SWAPPED ? n.nin - 1 - k : k];
         if (m.in[k] == other) continue;
@@ -267,10 +268,10 @@ static void explain_pair(Explain *x, Value a, Value b) {
     EGraph *g = x->g;
     uint32_t stamp = ++g->stamp;
     Value meet = b;
-    for (Value v = a; v; v = g->v[v].edge) g->v[v].stamp = stamp;
-    while (meet && g->v[meet].stamp != stamp) meet = g->v[meet].edge;
-    for (Value v = a; v != meet; v = g->v[v].edge) explain_edge(x, v, false);
-    for (Value v = b; v != meet; v = g->v[v].edge) explain_edge(x, v, true);
+    for (Value v = a; v; v = g->v[v].proof_parent) g->v[v].stamp = stamp;
+    while (meet && g->v[meet].stamp != stamp) meet = g->v[meet].proof_parent;
+    for (Value v = a; v != meet; v = g->v[v].proof_parent) explain_edge(x, v, false);
+    for (Value v = b; v != meet; v = g->v[v].proof_parent) explain_edge(x, v, true);
 }
 
 EGraphSteps egraph_explain(EGraph *g, Arena *a, Value from, Value to) {

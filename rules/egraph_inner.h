@@ -9,9 +9,10 @@ typedef struct ClassEntry { /* what is known of a value */
     bool known, outdated;
     Value parent, next; /* parent: in the union-find; next: the next member of the class, cyclic */
     int first_use, last_use; /* indices into `use` + 1; only for representatives */
-    Value edge;   /* the next value towards the root of its tree of reasons; 0: it is the root */
-    int reason;   /* why this edge holds: an index into `reason`, or one of the above */
-    bool flipped; /* the equation of this edge holds from `edge` to this value */
+    /* The next value towards the root of its tree of reasons; 0: it is the root. */
+    Value proof_parent;
+    int reason;   /* why it equals proof_parent: an index into `reason`, or one of the above */
+    bool flipped; /* the equation holds from proof_parent to this value */
     bool made;    /* for a node: an application made it, and no equal node was there before */
     uint32_t stamp;
 } ClassEntry;

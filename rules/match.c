@@ -136,7 +136,7 @@ static void bind_value(MatchState *s, Value pattern, Value value) {
 static bool add_goal(MatchState *s, Value pattern, Value value) {
     if (!pattern || !value) return pattern == value;
     ARENA_GROW(s->arena, s->goal, s->goal_room, s->ngoal + 1);
-    s->goal[s->ngoal++] = (Goal){pattern, value_class(s->m, value)};
+    s->goal[s->ngoal++] = (MatchGoal){pattern, value_class(s->m, value)};
     return true;
 }
 
@@ -260,7 +260,7 @@ static void solve_goals(MatchState *s) {
         next_root(s);
         return;
     }
-    Goal g = s->goal[--s->ngoal];
+    MatchGoal g = s->goal[--s->ngoal];
     Value bound = bound_value(s, g.pattern);
     MatchMark before = match_save(s);
     if (bound) {

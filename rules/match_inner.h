@@ -18,9 +18,9 @@ struct Matcher {
 typedef struct Bound { /* a value of the rule and the value of the graph that it is bound to */
     Value pattern, value;
 } Bound;
-typedef struct Goal { /* the same, but still to be matched */
+typedef struct MatchGoal { /* the same, but still to be matched */
     Value pattern, value;
-} Goal;
+} MatchGoal;
 typedef struct SizeEquation { /* a size of the rule and the size of the graph that it must equal */
     Poly pattern, value;
     bool solved;
@@ -35,7 +35,7 @@ typedef struct MatchState {
     int nbound, ngoal, nequation, bound_room, goal_room, equation_room;
     int root; /* roots that are matched or being matched */
     Bound *bound;
-    Goal *goal;
+    MatchGoal *goal;
     SizeEquation *equation;
     Poly *symbol; /* what each symbol is bound to, valid if is_bound */
     bool *is_bound;

@@ -162,7 +162,7 @@ static bool try_form(Lift *l, const Graph *g, BlockForm form, Text *out) {
 
 /* Whether a rule with free lists may have this form: such a list has one entry for each spatial
    axis. */
-static bool may_have(const Lift *l, int form) { return !l->nwhole || form == BLOCK_SPATIAL; }
+static bool may_have(const Lift *l, int form) { return !l->nfree_list || form == BLOCK_SPATIAL; }
 
 unsigned lift_fits_blocks(Lift *l, const Graph *g) {
     unsigned fits = 0;

@@ -186,7 +186,7 @@ static void print_table(const GenerateReport *r) {
            (unsigned long long)r->untrue, (unsigned long long)r->untried);
     printf("rules %llu (equal texts %llu; any lists %llu, any sizes %llu, tied %llu, given numbers "
            "%llu, given types %llu)\n",
-           (unsigned long long)r->rules, (unsigned long long)r->doubles,
+           (unsigned long long)r->rules, (unsigned long long)r->equal_texts,
            (unsigned long long)r->mode[0], (unsigned long long)r->mode[1],
            (unsigned long long)r->mode[2], (unsigned long long)r->mode[3],
            (unsigned long long)r->mode[4]);

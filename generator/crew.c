@@ -6,7 +6,7 @@
 #include "graphs/world.h"
 #include <string.h>
 
-static bool hand_open(Hand *x, const Space *like, uint64_t seed, Error *e) {
+static bool thread_open(CrewThread *x, const Space *like, uint64_t seed, Error *e) {
     if (setjmp(x->escape.here)) return *e = x->escape.error, false;
     x->w = graph_world_new(&x->escape, 0);
     x->s = space_parse(x->w, like->path, like->text, like->text_size, e);
@@ -21,10 +21,10 @@ static bool hand_open(Hand *x, const Space *like, uint64_t seed, Error *e) {
 
 Crew *crew_new(Arena *a, const Space *like, uint64_t seed, int n, Error *e) {
     Crew *c = ARENA_NEW(a, Crew, 1);
-    c->hand = ARENA_NEW(a, Hand, n);
+    c->thread = ARENA_NEW(a, CrewThread, n);
     for (c->n = 0; c->n < n; c->n++) {
-        c->hand[c->n].crew = c;
-        if (hand_open(&c->hand[c->n], like, seed, e)) continue;
+        c->thread[c->n].crew = c;
+        if (thread_open(&c->thread[c->n], like, seed, e)) continue;
         c->n++;
         crew_free(c);
         return NULL;
@@ -34,7 +34,7 @@ Crew *crew_new(Arena *a, const Space *like, uint64_t seed, int n, Error *e) {
 
 void crew_free(Crew *c) {
     for (int k = 0; c && k < c->n; k++) {
-        Hand *x = &c->hand[k];
+        CrewThread *x = &c->thread[k];
         values_free(x->first);
         values_free(x->second);
         lift_free(x->lift);
@@ -43,8 +43,8 @@ void crew_free(Crew *c) {
     }
 }
 
-static void *hand_work(void *user) {
-    Hand *x = user;
+static void *thread_work(void *user) {
+    CrewThread *x = user;
     Crew *c = x->crew;
     x->ok = false;
     x->escape.error = (Error){0};
@@ -67,16 +67,16 @@ bool crew_run(Crew *c, uint64_t n, uint64_t grain, CrewWork work, void *user, Er
     c->grain = grain;
     c->next = 0;
     for (; started < c->n && (uint64_t)started * grain < n; started++)
-        if (pthread_create(&c->hand[started].thread, NULL, hand_work, &c->hand[started])) break;
-    hand_work(&c->hand[0]);
-    for (int k = 1; k < started; k++) pthread_join(c->hand[k].thread, NULL);
+        if (pthread_create(&c->thread[started].id, NULL, thread_work, &c->thread[started])) break;
+    thread_work(&c->thread[0]);
+    for (int k = 1; k < started; k++) pthread_join(c->thread[k].id, NULL);
     for (int k = 0; k < started; k++) {
-        if (!c->hand[k].ok && ok) *e = c->hand[k].escape.error;
-        ok &= c->hand[k].ok;
+        if (!c->thread[k].ok && ok) *e = c->thread[k].escape.error;
+        ok &= c->thread[k].ok;
     }
     return ok;
 }
 
 void crew_rest(Crew *c) {
-    for (int k = 0; k < c->n; k++) arena_reset(c->hand[k].batch, (ArenaMark){0});
+    for (int k = 0; k < c->n; k++) arena_reset(c->thread[k].batch, (ArenaMark){0});
 }

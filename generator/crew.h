@@ -1,13 +1,13 @@
-/* crew.h -- threads that share the numbered parts of a task. Each thread, a Hand, has its own
-   World, Space, evaluators of both stages, and Lift, so that threads share nothing that they write.
-   Results must not depend on which hand does which part. */
+/* crew.h -- threads that share the numbered parts of a task. Each has its own World, Space,
+   evaluators of both stages, and Lift, so that threads share nothing that they write. Results must
+   not depend on which thread does which part. */
 #ifndef ISOMER_CREW_H
 #define ISOMER_CREW_H
 #include "generator/lift.h"
 #include <pthread.h>
 
 typedef struct Crew Crew;
-typedef struct Hand {
+typedef struct CrewThread {
     Crew *crew;
     Escape escape; /* where errors of its arenas go; valid while it works */
     World *w;
@@ -15,25 +15,25 @@ typedef struct Hand {
     Values *first, *second; /* evaluators at the points of the first and second stage */
     Lift *lift;
     Arena *batch; /* for its results, until crew_rest */
-    pthread_t thread;
+    pthread_t id;
     bool ok;
-} Hand;
-typedef void (*CrewWork)(Hand *, void *user, uint64_t part);
+} CrewThread;
+typedef void (*CrewWork)(CrewThread *, void *user, uint64_t part);
 struct Crew {
     int n;
-    Hand *hand;
+    CrewThread *thread;
     /* The current task. */
     CrewWork work;
     void *user;
     uint64_t parts, grain;
     uint64_t next; /* the next part to be taken; accessed atomically */
 };
-/* Creates n hands over the same set as *like. Returns NULL if memory runs out or the set cannot be
-   read. */
+/* Creates n threads over the same set as *like. Returns NULL if memory runs out or the set cannot
+   be read. */
 Crew *crew_new(Arena *, const Space *like, uint64_t seed, int n, Error *);
 void crew_free(Crew *); /* NULL is allowed */
-/* Calls work(hand, user, part) for each part below n. A hand takes `grain` parts at a time; the
-   calling thread is the first hand. Returns false if a hand raised an error. */
+/* Calls work(thread, user, part) for each part below n. A thread takes `grain` parts at a time; the
+   calling thread is the first of the crew. Returns false if a thread raised an error. */
 bool crew_run(Crew *, uint64_t n, uint64_t grain, CrewWork work, void *user, Error *);
-void crew_rest(Crew *); /* releases the results of all hands */
+void crew_rest(Crew *); /* releases the results of all threads */
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { TASK_DEPTH = 2 };
-typedef struct Search {
+typedef struct TermEnumeration {
     Enumerate *e;
     Values *v;
     Space *s;
@@ -16,20 +16,20 @@ typedef struct Search {
     bool usable[REF_OUT + 2 * TERM_OPS]; /* outputs that further instructions may use */
     bool least[REF_OUT + 2 * TERM_OPS];  /* outputs that are the least of their classes */
     int per_line[256];
-} Search;
+} TermEnumeration;
 
-static void extend_term(Search *, int d);
+static void extend_term(TermEnumeration *, int d);
 
 static int bits(unsigned x) { return __builtin_popcount(x); }
 
 /* Whether the set file's limit on uses of this operator line allows one more. */
-static bool within_limit(const Search *x, int d, int op) {
+static bool within_limit(const TermEnumeration *x, int d, int op) {
     int n = 1;
     for (int i = 0; i < d; i++) n += x->s->op[x->t->in[i].op].line == x->s->op[op].line;
     return n <= x->s->op[op].most;
 }
 
-static bool met_before(const Search *x, int d) {
+static bool met_before(const TermEnumeration *x, int d) {
     const Instr *in = x->t->in;
     for (int i = 0; i < d; i++)
         if (in[i].op == in[d].op && !memcmp(in[i].arg, in[d].arg, TERM_ARGS)) return true;
@@ -38,7 +38,7 @@ static bool met_before(const Search *x, int d) {
 
 /* Whether the results that instruction d is the first to use are the newest unused ones, in order.
  *taken becomes the instructions of these results. */
-static bool in_post_order(const Search *x, int d, unsigned *taken) {
+static bool in_post_order(const TermEnumeration *x, int d, unsigned *taken) {
     const Instr *in = &x->t->in[d];
     int last = -1;
     *taken = 0;
@@ -57,7 +57,7 @@ static bool in_post_order(const Search *x, int d, unsigned *taken) {
 /* Marks the outputs of instruction d that are the least of their classes, and those that may be
    used by further instructions: besides the former, outputs with a part that can still be shared.
    Returns whether any may be used. */
-static bool mark_usable(Search *x, int d) {
+static bool mark_usable(TermEnumeration *x, int d) {
     bool any = false;
     Term part = *x->t;
     int nout = x->s->form[part.in[d].op].nout;
@@ -75,7 +75,7 @@ static bool mark_usable(Search *x, int d) {
 
 /* Whether the term uses an instruction below r elsewhere, too. Replacing r by its representative
    may then make the term larger, because the shared instruction still has to be computed. */
-static bool shares(const Search *x, const Term *t, Ref r) {
+static bool shares(const TermEnumeration *x, const Term *t, Ref r) {
     unsigned cone = term_cone(x->s->form, t, ref_instr(r));
     for (int j = 0; j < t->n; j++)
         for (int k = 0; k < x->s->form[t->in[j].op].narg && !(cone >> j & 1); k++) {
@@ -86,7 +86,7 @@ static bool shares(const Search *x, const Term *t, Ref r) {
 }
 
 /* Whether every value that the term uses is the least of its class or shares a part. */
-static bool is_wanted_term(const Search *x, const Term *t) {
+static bool is_wanted_term(const TermEnumeration *x, const Term *t) {
     for (int j = 0; j < t->n && !x->e->exhaustive; j++)
         for (int k = 0; k < x->s->form[t->in[j].op].narg; k++) {
             Ref a = t->in[j].arg[k];
@@ -95,7 +95,7 @@ static bool is_wanted_term(const Search *x, const Term *t) {
     return true;
 }
 
-static void leaf(Search *x, int d) {
+static void leaf(TermEnumeration *x, int d) {
     Term *t = x->t;
     t->n = (uint8_t)(d + 1);
     if (!is_wanted_term(x, t)) return;
@@ -106,7 +106,7 @@ static void leaf(Search *x, int d) {
         if (!term_is_canonical(x->s->form, t, &r.code)) continue;
         x->e->stats.terms++;
         if (!values_key(x->v, t->root, &key)) {
-            x->e->stats.unknown++;
+            x->e->stats.no_value++;
             continue;
         }
         r.key = key.hash;
@@ -114,7 +114,7 @@ static void leaf(Search *x, int d) {
     }
 }
 
-static bool task_taken(Search *x, int depth) {
+static bool task_taken(TermEnumeration *x, int depth) {
     int at = x->e->size - 1 < TASK_DEPTH ? x->e->size - 1 : TASK_DEPTH;
     if (depth != at) return true;
     uint64_t task = x->e->stats.tasks++;
@@ -122,7 +122,7 @@ static bool task_taken(Search *x, int depth) {
 }
 
 /* Continues the search once all arguments of instruction d are chosen. */
-static void finish_instruction(Search *x, int d) {
+static void finish_instruction(TermEnumeration *x, int d) {
     int size = x->e->size, rest = size - d - 1;
     unsigned taken, before = x->pending;
     if (met_before(x, d) || !in_post_order(x, d, &taken)) return;
@@ -138,11 +138,11 @@ static void finish_instruction(Search *x, int d) {
     x->pending = before;
 }
 
-static bool sort_fits(const Search *x, const Variant *v, int k, ShapeId shape) {
+static bool sort_fits(const TermEnumeration *x, const Variant *v, int k, ShapeId shape) {
     return v->sort[k] < 0 || v->sort[k] == space_shape(x->s, shape)->sort;
 }
 
-static void choose_argument(Search *x, int d, int k) {
+static void choose_argument(TermEnumeration *x, int d, int k) {
     Term *t = x->t;
     Instr *in = &t->in[d];
     const Variant *v = &x->s->op[in->op];
@@ -172,7 +172,7 @@ static void choose_argument(Search *x, int d, int k) {
     }
 }
 
-static void extend_term(Search *x, int d) {
+static void extend_term(TermEnumeration *x, int d) {
     if (!task_taken(x, d)) return;
     for (int op = 0; op < x->s->nop; op++) {
         if (!within_limit(x, d, op)) continue;
@@ -205,7 +205,7 @@ void enumerate_run(Enumerate *e) {
         variables(e);
         return;
     }
-    Search x = {.e = e, .v = e->v, .s = e->v->s, .t = &e->v->t};
+    TermEnumeration x = {.e = e, .v = e->v, .s = e->v->s, .t = &e->v->t};
     *x.t = (Term){0};
     extend_term(&x, 0);
 }

@@ -15,7 +15,7 @@ typedef struct Record {
     Code code;
 } Record;
 typedef struct EnumerateStats {
-    uint64_t tasks, prefixes, terms, unknown; /* unknown: terms without known values */
+    uint64_t tasks, prefixes, terms, no_value; /* no_value: terms without known values */
 } EnumerateStats;
 typedef struct Enumerate {
     Values *v;

@@ -13,11 +13,11 @@
 enum { FLUSH_SECONDS = 5 };
 typedef struct GenerateWorker {
     Generator *g;
-    Hand *hand;
+    CrewThread *crew_thread;
     Record *record;
     size_t n, room; /* records that are in no run yet, and the room for them */
     /* Tasks that these records come from; the next task that this worker does. */
-    uint64_t *task, mine;
+    uint64_t *task, next_task;
     size_t ntask, task_room;
     double flushed; /* when records last became a run (process_clock) */
     EnumerateStats stats;
@@ -55,13 +55,13 @@ static bool flush(GenerateWorker *x, bool last) {
 
 static bool take_task(void *user, uint64_t task) {
     GenerateWorker *x = user;
-    if (task != x->mine || !x->ok) return false;
+    if (task != x->next_task || !x->ok) return false;
     atomic_fetch_add(&x->g->finished, 1);
     if (x == x->g->worker) generate_tell(x->g, "terms", atomic_load(&x->g->finished), 0);
     x->ok = flush(x, false);
-    x->mine = claim(x->g);
+    x->next_task = claim(x->g);
     if (!x->ok || runs_is_done(&x->g->runs, task)) return false;
-    ARENA_GROW(x->hand->w->arena, x->task, x->task_room, x->ntask + 1);
+    ARENA_GROW(x->crew_thread->w->arena, x->task, x->task_room, x->ntask + 1);
     x->task[x->ntask++] = task;
     return true;
 }
@@ -71,7 +71,7 @@ static void write_found(void *user, const Record *r) {
     if (x->n == x->room) {
         Record *more = mem_realloc(x->record, (x->room = x->room ? x->room + x->room / 2 : 4096) *
                                                   sizeof *more);
-        if (!more) escape_raise(&x->hand->escape, E_MEMORY, "out of memory for terms");
+        if (!more) escape_raise(&x->crew_thread->escape, E_MEMORY, "out of memory for terms");
         x->record = more;
     }
     x->record[x->n++] = *r;
@@ -82,20 +82,20 @@ static bool is_representative(void *user, const Code *c) {
     return classes_is_rep(((GenerateWorker *)user)->g->classes, c);
 }
 
-static void do_task(Hand *hand, void *user, uint64_t k) {
+static void do_task(CrewThread *thread, void *user, uint64_t k) {
     Generator *g = user;
     GenerateWorker *x = &g->worker[k];
-    Enumerate e = {.v = hand->first,
+    Enumerate e = {.v = thread->first,
                    .size = g->level,
                    .exhaustive = g->o->exhaustive,
                    .is_representative = is_representative,
                    .take_task = take_task,
                    .found = write_found,
                    .user = x};
-    x->hand = hand;
+    x->crew_thread = thread;
     x->ok = true;
     x->flushed = process_clock();
-    x->mine = claim(g);
+    x->next_task = claim(g);
     enumerate_run(&e);
     x->stats = e.stats;
     x->ok = x->ok && flush(x, true);
@@ -136,7 +136,7 @@ static bool link_lost(Generator *g) {
 static bool send_runs(Generator *g, int to) {
     const GenerateLink *l = g->o->link;
     bool ok = true;
-    for (int k = 0; k < g->mine && ok; k++) {
+    for (int k = 0; k < g->nown_runs && ok; k++) {
         Record *v = NULL;
         Parcel p = {g->runs.run[k].n, true};
         if (!runs_read(&g->runs, k, &v, g->error)) return mem_realloc(v, 0), false;
@@ -167,7 +167,7 @@ static bool receive_runs(Generator *g, int from) {
 static bool exchange_runs(Generator *g) {
     const GenerateLink *l = g->o->link;
     bool ok = true;
-    g->mine = g->runs.n;
+    g->nown_runs = g->runs.n;
     g->received = 0;
     for (int from = 0; from < l->n; from++)
         for (int to = 0; to < l->n && ok; to++) {

@@ -44,12 +44,12 @@ typedef struct GenerateLevel {
 /* Numbers of a run. raw: equations; reduced: those that follow from smaller rules; coincidences:
    terms that only the second stage told apart; pairs: candidates with two results; derived:
    candidates that other rules imply; untrue, untried: candidates that are false at random sizes, or
-   fit no sizes; doubles: rules with equal texts; mode: rules by LiftMode. */
+   fit no sizes; equal_texts: rules whose text another rule has; mode: rules by LiftMode. */
 typedef struct GenerateReport {
     GenerateLevel level[GENERATE_LEVELS];
     int nlevel;
     uint64_t raw, reduced, coincidences, candidates, pairs, derived, rules, untrue, untried,
-        doubles, mode[5];
+        equal_texts, mode[5];
     double seconds, lift; /* seconds in total, and for lifting */
     size_t peak;          /* bytes of memory at the peak */
 } GenerateReport;

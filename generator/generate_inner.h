@@ -20,8 +20,8 @@ typedef struct Generator {
     Space *s;
     TermClasses *classes;
     Runs runs;
-    int level, mine;              /* mine: number of runs of this level that this process made */
-    size_t received;              /* bytes of this level's runs that other processes sent */
+    int level, nown_runs; /* nown_runs: number of runs of this level that this process made */
+    size_t received;      /* bytes of this level's runs that other processes sent */
     atomic_ullong next, finished; /* the next task of the level; how many are done */
     atomic_ullong terms;          /* found at all levels */
     double start;                 /* when the run started (process_clock) */

@@ -25,7 +25,7 @@ typedef struct Batch {
     LevelStats *stats;
     size_t n, room, ngroup, group_room;
     Record *record;
-    Fate *fate;
+    Judgement *judgement;
     size_t *group; /* index of each group's first record */
     bool ok;
 } Batch;
@@ -34,11 +34,11 @@ static size_t group_size(const Batch *b, uint64_t k) {
     return (k + 1 < b->ngroup ? b->group[k + 1] : b->n) - b->group[k];
 }
 
-static void judge_group(Hand *x, void *user, uint64_t k) {
+static void judge_group(CrewThread *x, void *user, uint64_t k) {
     Batch *b = user;
     TermClasses view = term_classes_view(b->g->classes, x->s, x->first, x->second);
     term_classes_judge(&view, b->record + b->group[k], group_size(b, k), x->batch,
-                       b->fate + b->group[k]);
+                       b->judgement + b->group[k]);
 }
 
 static void judge_batch(Batch *b) {
@@ -46,7 +46,7 @@ static void judge_batch(Batch *b) {
     b->ok = b->ok && crew_run(g->crew, b->ngroup, GRAIN, judge_group, b, g->error);
     for (size_t k = 0; k < b->ngroup && b->ok; k++)
         classes_add_group(g->classes, b->record + b->group[k], group_size(b, k),
-                          b->fate + b->group[k], g->level == g->o->size, b->stats);
+                          b->judgement + b->group[k], g->level == g->o->size, b->stats);
     crew_rest(g->crew);
     b->n = b->ngroup = 0;
     generate_tell(g, "classes", b->stats->terms, 0);
@@ -64,7 +64,7 @@ static void add_group(void *user, const Record *r, size_t n) {
         b->room = 2 * b->room + n + BATCH_RECORDS;
         b->group_room = 2 * b->group_room + BATCH_RECORDS;
         b->record = grown_array(b->g, b->record, b->room, sizeof *b->record);
-        b->fate = grown_array(b->g, b->fate, b->room, sizeof *b->fate);
+        b->judgement = grown_array(b->g, b->judgement, b->room, sizeof *b->judgement);
         b->group = grown_array(b->g, b->group, b->group_room, sizeof *b->group);
     }
     memcpy(b->record + b->n, r, n * sizeof *r);
@@ -78,7 +78,7 @@ bool harvest_classes(Generator *g, LevelStats *stats) {
     bool ok = runs_merge(&g->runs, add_group, &b, g->error);
     if (ok) judge_batch(&b);
     mem_realloc(b.record, 0);
-    mem_realloc(b.fate, 0);
+    mem_realloc(b.judgement, 0);
     mem_realloc(b.group, 0);
     return ok && b.ok;
 }
@@ -86,15 +86,15 @@ bool harvest_classes(Generator *g, LevelStats *stats) {
 /* ---- candidates */
 
 typedef enum Source { OF_MEMBERS, OF_SYMMETRIES, OF_PAIRS } Source;
-typedef struct Search {
+typedef struct CandidateSearch {
     Generator *g;
     Source source;
     uint32_t first;
     Finding *finding;
-} Search;
+} CandidateSearch;
 
-static void judge_entry(Hand *x, void *user, uint64_t k) {
-    Search *s = user;
+static void judge_entry(CrewThread *x, void *user, uint64_t k) {
+    CandidateSearch *s = user;
     TermClasses view = term_classes_view(s->g->classes, x->s, x->first, x->second);
     uint32_t entry = s->first + (uint32_t)k;
     if (s->source == OF_MEMBERS) candidates_of_member(&view, entry, x->batch, &s->finding[k]);
@@ -105,7 +105,7 @@ static void judge_entry(Hand *x, void *user, uint64_t k) {
 
 /* Finds the candidates of the entries from `first` up to but not including `end`. */
 static bool candidates_find(Generator *g, Source source, uint32_t first, uint32_t end) {
-    Search s = {g, source, first, mem_realloc(NULL, BATCH_PARTS * sizeof(Finding))};
+    CandidateSearch s = {g, source, first, mem_realloc(NULL, BATCH_PARTS * sizeof(Finding))};
     bool ok = s.finding || error_set(g->error, E_MEMORY, "", "out of memory for candidates");
     for (uint32_t n; ok && s.first < end; s.first += n) {
         n = end - s.first < BATCH_PARTS ? end - s.first : BATCH_PARTS;
@@ -188,7 +188,7 @@ typedef struct Lifting {
     Attempt v[BATCH_LIFTS];
 } Lifting;
 
-static void lift(Hand *x, Attempt *a) {
+static void lift(CrewThread *x, Attempt *a) {
     Text t = text_new(x->batch);
     if (a->lifted) return;
     a->result = lift_rule(x->lift, a->c, &a->mode, &a->ranks, &t);
@@ -197,7 +197,7 @@ static void lift(Hand *x, Attempt *a) {
 }
 
 /* The axis blocks that the candidate may have, but the rules that imply it lack. */
-static unsigned ranks_missing(const Basis *b, Hand *x, Attempt *a) {
+static unsigned ranks_missing(const Basis *b, CrewThread *x, Attempt *a) {
     unsigned missing = 0, may = lift_ranks(x->lift, a->c);
     for (unsigned one = RANKS_ALL; one <= RANKS_FRONT; one *= 2)
         if (may & one && !derived(b, x->s, a->c, one, &a->trace)) missing |= one;
@@ -206,7 +206,7 @@ static unsigned ranks_missing(const Basis *b, Hand *x, Attempt *a) {
 
 /* Judges one candidate. One that other rules imply is still lifted if it may have axis blocks that
    they lack: with them it says more. */
-static void attempt_pair(Hand *x, void *user, uint64_t k) {
+static void attempt_pair(CrewThread *x, void *user, uint64_t k) {
     Lifting *l = user;
     Attempt *a = &l->v[k];
     const Basis *b = l->g->basis;
@@ -237,7 +237,7 @@ typedef struct Again {
     Lifting *l;
     uint64_t k;
 } Again;
-static void attempt_one(Hand *x, void *user, uint64_t part) {
+static void attempt_one(CrewThread *x, void *user, uint64_t part) {
     Again *a = user;
     attempt_pair(x, a->l, a->k + part);
 }
@@ -295,7 +295,7 @@ void harvest_print(Generator *g, Text *out) {
     if (n) qsort(body, (size_t)n, sizeof *body, body_compare);
     for (int k = 0; k < n; k++) {
         if (k && !strcmp(body[k].text, body[k - 1].text)) {
-            g->report->doubles++;
+            g->report->equal_texts++;
             continue;
         }
         text_add(out, "%srule %s-%d-%llu\n%s", g->report->rules ? "\n" : "", g->s->name, g->o->size,

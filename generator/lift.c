@@ -53,8 +53,8 @@ void lift_free(Lift *l) {
 static Poly fresh_dim(Lift *l, Poly uniform) {
     Poly p = lift_fresh(l, false);
     if (l->ndim == LIFT_SYMBOLS) return p;
-    l->uniform[l->ndim] = uniform;
-    return l->dim[l->ndim++] = p;
+    l->set_dim[l->ndim] = uniform;
+    return l->fresh_dim[l->ndim++] = p;
 }
 
 /* A size of an input that equals the choice in the set file. Each value of l->tie picks another one
@@ -63,7 +63,7 @@ static Poly tied(const Lift *l, Poly choice) {
     Poly found[LIFT_SYMBOLS];
     int n = 0;
     for (int k = 0; k < l->ndim; k++)
-        if (l->uniform[k] == choice) found[n++] = l->dim[k];
+        if (l->set_dim[k] == choice) found[n++] = l->fresh_dim[k];
     return n ? found[l->tie % n] : 0;
 }
 
@@ -78,17 +78,17 @@ static Value lift_input(Lift *l, const Candidate *c, int v) {
 
 /* The symbols of a list that may be any. Lists that are equal in the set file share their symbols
    if they have the same name there. */
-static const Poly *whole_list(Lift *l, const char *name, const PolyList *value) {
-    for (int k = 0; k < l->nwhole; k++)
-        if (l->whole[k].n == value->n && !strcmp(l->whole[k].base, name) &&
-            !memcmp(l->whole[k].value, value->v, (size_t)value->n * sizeof(Poly)))
-            return l->whole[k].v;
-    if (l->nwhole == LIFT_WHOLE) return value->v;
-    WholeList *y = &l->whole[l->nwhole++];
+static const Poly *free_list(Lift *l, const char *name, const PolyList *value) {
+    for (int k = 0; k < l->nfree_list; k++)
+        if (l->free_list[k].n == value->n && !strcmp(l->free_list[k].base, name) &&
+            !memcmp(l->free_list[k].value, value->v, (size_t)value->n * sizeof(Poly)))
+            return l->free_list[k].v;
+    if (l->nfree_list == LIFT_FREE_LISTS) return value->v;
+    FreeAttrList *y = &l->free_list[l->nfree_list++];
     int same = 0;
-    for (int k = 0; k + 1 < l->nwhole; k++) same += !strcmp(l->whole[k].base, name);
-    *y = (WholeList){same ? arena_format(l->arena, "%s%d", name, same + 1) : name, name, value->n,
-                     value->v, NULL};
+    for (int k = 0; k + 1 < l->nfree_list; k++) same += !strcmp(l->free_list[k].base, name);
+    *y = (FreeAttrList){same ? arena_format(l->arena, "%s%d", name, same + 1) : name, name,
+                        value->n, value->v, NULL};
     Poly *v = ARENA_NEW(l->arena, Poly, value->n);
     for (int k = 0; k < value->n; k++) v[k] = lift_fresh(l, true);
     return y->v = v;
@@ -122,7 +122,7 @@ static void lift_attrs(Lift *l, const Variant *v, Attr attr[]) {
     for (int k = 0; k < attrs_count(v->op->attrs); k++) {
         PolyList *list = &attr[k].ints;
         if (l->mode == LIFT_LISTS && v->whole[k]) {
-            list->v = whole_list(l, v->whole[k], &v->attr[k].ints);
+            list->v = free_list(l, v->whole[k], &v->attr[k].ints);
             continue;
         }
         Poly *p = ARENA_NEW(l->arena, Poly, list->n);
@@ -191,24 +191,24 @@ static bool solve_graph(Lift *l, const Graph *g) {
 static bool lift_at(Lift *l, const Candidate *c, Graph *g) {
     Graph uniform;
     Error e = {0};
-    l->nfresh = l->nattribute = l->nsolved = l->nwhole = l->ndim = 0;
+    l->nfresh = l->nattribute = l->nsolved = l->nfree_list = l->ndim = 0;
     if (!lift_graph(l, c, &uniform) || !solve_graph(l, &uniform)) return false;
     if (!graph_resize(l->w, l->arena, &uniform, (NewSizes){l->nsolved, l->from, l->to}, g, &e))
         return false;
-    for (int k = 0; k < l->nwhole; k++) {
-        Poly *v = ARENA_NEW(l->arena, Poly, l->whole[k].n);
-        for (int j = 0; j < l->whole[k].n; j++)
-            v[j] = poly_subst(l->w, l->whole[k].v[j], l->nsolved, l->from, l->to);
-        l->whole[k].v = v;
+    for (int k = 0; k < l->nfree_list; k++) {
+        Poly *v = ARENA_NEW(l->arena, Poly, l->free_list[k].n);
+        for (int j = 0; j < l->free_list[k].n; j++)
+            v[j] = poly_subst(l->w, l->free_list[k].v[j], l->nsolved, l->from, l->to);
+        l->free_list[k].v = v;
     }
     return !overflow_noted(l->w);
 }
 
 /* Whether all free lists are still free: a list is not if solving fixed one of its entries. */
 static bool lists_are_free(const Lift *l) {
-    for (int k = 0; k < l->nwhole; k++)
-        for (int j = 0; j < l->whole[k].n; j++)
-            if (!poly_is_symbol(l->w, l->whole[k].v[j])) return false;
+    for (int k = 0; k < l->nfree_list; k++)
+        for (int j = 0; j < l->free_list[k].n; j++)
+            if (!poly_is_symbol(l->w, l->free_list[k].v[j])) return false;
     return true;
 }
 
@@ -228,7 +228,8 @@ static LiftResult lift_once(Lift *l, const Candidate *c, unsigned *ranks, Text *
     ArenaMark mark = arena_mark(l->arena);
     Overflow overflow = overflow_begin(l->w);
     l->npositive = 0;
-    bool typed = lift_at(l, c, &g) && (l->mode > LIFT_LISTS || (l->nwhole && lists_are_free(l)));
+    bool typed =
+        lift_at(l, c, &g) && (l->mode > LIFT_LISTS || (l->nfree_list && lists_are_free(l)));
     LiftResult r = typed ? lift_try(l, &g, SAMPLES) : LIFT_FALSE;
     if (r == LIFT_TRUE) {
         *ranks = l->mode <= LIFT_NUMBERS && !l->npositive ? lift_print_blocks(l, &g, out) : 0;

@@ -6,13 +6,13 @@
 #include "generator/program.h"
 #include "graphs/rewrite.h"
 
-enum { LIFT_SYMBOLS = 96, LIFT_EQUATIONS = 256, LIFT_WHOLE = 8, LIFT_POSITIVE = 4 };
+enum { LIFT_SYMBOLS = 96, LIFT_EQUATIONS = 256, LIFT_FREE_LISTS = 8, LIFT_POSITIVE = 4 };
 /* An attribute list that a rule generalizes to a variable. */
-typedef struct WholeList {
+typedef struct FreeAttrList {
     const char *name, *base; /* name: the variable in the rule; base: its name in the set file */
     int n;
     const Poly *value, *v; /* value: the list in the set file; v: in the rule */
-} WholeList;
+} FreeAttrList;
 struct Lift {
     World *w;
     WorldMark mark;
@@ -26,12 +26,12 @@ struct Lift {
     uint64_t seed, draw; /* draw: the seed for the candidate in hand */
     LiftMode mode;
     bool one_way; /* the right side may be defined where the left is not */
-    int nfresh, nattribute, nsolved, nwhole, ndim, tie;
-    Poly dim[LIFT_SYMBOLS], uniform[LIFT_SYMBOLS]; /* for each size of an input: its fresh name, and
-                                                      what it is in the set file */
+    int nfresh, nattribute, nsolved, nfree_list, ndim, tie;
+    /* For each size of an input: its fresh name, and what it is in the set file. */
+    Poly fresh_dim[LIFT_SYMBOLS], set_dim[LIFT_SYMBOLS];
     Symbol attribute[LIFT_SYMBOLS], from[LIFT_SYMBOLS];
     Poly to[LIFT_SYMBOLS];
-    WholeList whole[LIFT_WHOLE];
+    FreeAttrList free_list[LIFT_FREE_LISTS];
     int npositive;
     Poly positive[LIFT_POSITIVE]; /* sums of sizes: the rule is false where one of them is 0 */
 };

@@ -34,10 +34,10 @@ Poly lift_renamed(Lift *l, Renaming *r, Poly x) {
 }
 
 const char *lift_free_list(const Lift *l, const PolyList *v) {
-    for (int k = 0; k < l->nwhole; k++)
-        if (v->n && v->n == l->whole[k].n &&
-            !memcmp(v->v, l->whole[k].v, (size_t)v->n * sizeof *v->v))
-            return l->whole[k].name;
+    for (int k = 0; k < l->nfree_list; k++)
+        if (v->n && v->n == l->free_list[k].n &&
+            !memcmp(v->v, l->free_list[k].v, (size_t)v->n * sizeof *v->v))
+            return l->free_list[k].name;
     return NULL;
 }
 

@@ -184,7 +184,7 @@ bool term_classes_least(TermClasses *c, const Term *t, uint32_t *rep, uint8_t to
 
 /* Finds the renamings under which a term equals itself, except those that only swap commutative
    arguments. */
-static void symmetries(TermClasses *c, const Code *code, Arena *a, Fate *out) {
+static void symmetries(TermClasses *c, const Code *code, Arena *a, Judgement *out) {
     Term t = term_decode(c->s->form, code);
     Code seen[NAMINGS_MAX];
     Symmetry *list = NULL;
@@ -237,7 +237,7 @@ static void add_member(TermClasses *c, const Record *r, uint32_t rep, const uint
     index_add(&c->member_by_code, hash_member, c, c->nmember++);
 }
 
-static void add_symmetries(TermClasses *c, const Fate *f) {
+static void add_symmetries(TermClasses *c, const Judgement *f) {
     uint32_t first = c->nsymmetry;
     for (int k = 0; k < f->nsymmetry; k++) {
         c->symmetry =
@@ -262,7 +262,7 @@ static void know(Known *x, int64_t rep, const Code *code) {
 
 /* Compares each record with the representatives of its key. A record that the second stage tells
    apart from all of them becomes a representative for the records after it. */
-void term_classes_judge(TermClasses *view, const Record *r, size_t n, Arena *a, Fate *out) {
+void term_classes_judge(TermClasses *view, const Record *r, size_t n, Arena *a, Judgement *out) {
     uint32_t there[SAME_KEY];
     Known known = {0};
     int old = reps_of_key(view, r->key, there);
@@ -270,7 +270,7 @@ void term_classes_judge(TermClasses *view, const Record *r, size_t n, Arena *a, 
     for (size_t k = 0; k < n; k++) {
         int at = 0;
         Term t = term_decode(view->s->form, &r[k].code);
-        out[k] = (Fate){.rep = -1 - (int64_t)k, .beside = known.n > 0};
+        out[k] = (Judgement){.rep = -1 - (int64_t)k, .key_known = known.n > 0};
         while (at < known.n && !equal_renamed(view, &t, known.code[at], out[k].to)) at++;
         if (at < known.n) {
             out[k].rep = known.rep[at];
@@ -281,20 +281,21 @@ void term_classes_judge(TermClasses *view, const Record *r, size_t n, Arena *a, 
     }
 }
 
-void classes_add_group(TermClasses *c, const Record *r, size_t n, Fate *fate, bool last,
+void classes_add_group(TermClasses *c, const Record *r, size_t n, Judgement *judgement, bool last,
                        LevelStats *stats) {
     stats->terms += n;
     for (size_t k = 0; k < n; k++) {
-        int64_t rep = fate[k].rep, own = -1 - (int64_t)k;
+        int64_t rep = judgement[k].rep, own = -1 - (int64_t)k;
         if (rep != own) {
             stats->pairs++;
-            add_member(c, &r[k], (uint32_t)(rep >= 0 ? rep : fate[-1 - rep].rep), fate[k].to);
+            add_member(c, &r[k], (uint32_t)(rep >= 0 ? rep : judgement[-1 - rep].rep),
+                       judgement[k].to);
             continue;
         }
         stats->classes++;
-        c->coincidences += fate[k].beside;
-        add_symmetries(c, &fate[k]);
-        fate[k].rep = c->nrep;
+        c->coincidences += judgement[k].key_known;
+        add_symmetries(c, &judgement[k]);
+        judgement[k].rep = c->nrep;
         if (n > 1 || !last) add_rep(c, &r[k]);
     }
 }

@@ -50,24 +50,25 @@ void term_classes_free(TermClasses *);
    only while the tables do not grow. */
 TermClasses term_classes_view(const TermClasses *, Space *, Values *first, Values *second);
 /* What becomes of a record: it equals a representative, or it starts a class. */
-typedef struct Fate {
+typedef struct Judgement {
     int64_t rep; /* a representative if >= 0; -1 - k: record k of the group, which is the record
                     itself if it starts a class */
     uint8_t to[TERM_VARS];
-    bool beside; /* its key had a representative before */
+    bool key_known; /* its key had a representative before */
     int nsymmetry;
     const Symmetry *symmetry;
-} Fate;
+} Judgement;
 typedef struct LevelStats {
     uint64_t terms, classes, pairs;
 } LevelStats;
 /* Judges the records of one level that have one key, sorted by code. Symmetries are allocated from
    the arena. */
-void term_classes_judge(TermClasses *view, const Record *, size_t n, Arena *, Fate *);
+void term_classes_judge(TermClasses *view, const Record *, size_t n, Arena *, Judgement *);
 /* Enters the judged records into the tables. Groups must come by ascending key. `last` says that
    this is the last level: a representative that is alone in its class is then counted but not
    kept. */
-void classes_add_group(TermClasses *, const Record *, size_t n, Fate *, bool last, LevelStats *);
+void classes_add_group(TermClasses *, const Record *, size_t n, Judgement *, bool last,
+                       LevelStats *);
 /* Says that the rule of a member ('R') or symmetry ('S') does not hold for all sizes. A member then
    becomes a representative, too, unless `last` says that terms of its level are not extended. */
 void term_classes_conditional(TermClasses *, char type, uint32_t entry, bool last);

@@ -96,7 +96,7 @@ Values *values_new(Space *s, int stage, uint64_t seed) {
                        random_at(seed, (uint64_t)(stage * SPACE_KINDS + k) * POOL + (uint64_t)j));
         }
     for (int i = 0; i < TERM_OPS; i++) {
-        ValueCone *c = &v->cone[i];
+        InstructionValues *c = &v->instruction[i];
         c->arena = arena_new(arena_escape(s->arena), 0);
         for (int p = 0; p < TERM_PORTS; p++) c->memo[p] = ARENA_NEW(s->arena, Memo, MEMO);
         c->empty = arena_mark(c->arena);
@@ -106,7 +106,7 @@ Values *values_new(Space *s, int stage, uint64_t seed) {
 
 void values_free(Values *v) {
     if (!v) return;
-    for (int i = 0; i < TERM_OPS; i++) arena_free(v->cone[i].arena);
+    for (int i = 0; i < TERM_OPS; i++) arena_free(v->instruction[i].arena);
 }
 
 /* ---- the term in hand */
@@ -117,7 +117,7 @@ bool values_push(Values *v, int i) {
         for (int k = 0; k < t->nvar; k++) v->shape[k] = v->s->kind[t->kind[k]].shape;
         return true;
     }
-    ValueCone *c = &v->cone[i];
+    InstructionValues *c = &v->instruction[i];
     ShapeId arg[TERM_ARGS] = {0};
     c->vars = 0;
     c->stamp++;
@@ -125,7 +125,7 @@ bool values_push(Values *v, int i) {
     for (int k = 0; k < v->s->form[t->in[i].op].narg; k++) {
         Ref r = t->in[i].arg[k];
         arg[k] = v->shape[r];
-        c->vars |= ref_is_out(r) ? v->cone[ref_instr(r)].vars : 1u << r;
+        c->vars |= ref_is_out(r) ? v->instruction[ref_instr(r)].vars : 1u << r;
     }
     c->typing = space_type(v->s, t->in[i].op, arg);
     if (!c->typing) return false;
@@ -156,7 +156,7 @@ static uint64_t memo_key(const Values *v, unsigned vars) {
     return key;
 }
 
-static Memo *memo_slot(const ValueCone *c, int port, uint64_t key) {
+static Memo *memo_slot(const InstructionValues *c, int port, uint64_t key) {
     uint32_t at = (uint32_t)(key * 0x9e3779b97f4a7c15ull >> 52);
     for (int tries = 0; tries < 64; tries++, at = (at + 1) & (MEMO - 1)) {
         Memo *m = &c->memo[port][at];
@@ -169,7 +169,7 @@ static const Lanes *value_of(Values *, Ref);
 
 static bool compute_value(Values *v, Ref r, Lanes *out) {
     const Instr *in = &v->t.in[ref_instr(r)];
-    Program *p = program_of(v, v->cone[ref_instr(r)].typing, ref_port(r));
+    Program *p = program_of(v, v->instruction[ref_instr(r)].typing, ref_port(r));
     const Lanes *arg[PROGRAM_INPUTS] = {0};
     if (!p) return false;
     for (int k = 0; k < v->s->form[in->op].narg; k++)
@@ -186,7 +186,7 @@ static bool compute_value(Values *v, Ref r, Lanes *out) {
 /* The value of r under the current naming; NULL if it is not known. */
 static const Lanes *value_of(Values *v, Ref r) {
     if (!ref_is_out(r)) return v->pool[v->t.kind[r]][v->name.of[r]];
-    ValueCone *c = &v->cone[ref_instr(r)];
+    InstructionValues *c = &v->instruction[ref_instr(r)];
     uint64_t key = memo_key(v, c->vars);
     Memo *m = memo_slot(c, ref_port(r), key);
     if (m->stamp == c->stamp && m->key == key) return m->value;
@@ -280,7 +280,7 @@ static bool depends_on(Values *v, Ref root, Naming name, int var, uint64_t plain
 
 bool values_key(Values *v, Ref root, Key *key) {
     KeySearch k = {.v = v, .root = root, .key = key, .known = true};
-    unsigned vars = ref_is_out(root) ? v->cone[ref_instr(root)].vars : 1u << root;
+    unsigned vars = ref_is_out(root) ? v->instruction[ref_instr(root)].vars : 1u << root;
     Naming plain;
     uint64_t h;
     values_plain_naming(v, &plain);

@@ -24,18 +24,18 @@ typedef struct Key {
 /* The value of an instruction's output under one naming of the variables below it. */
 typedef struct Memo {
     uint64_t key;   /* the naming */
-    uint32_t stamp; /* valid if equal to the stamp of the ValueCone */
+    uint32_t stamp; /* valid if equal to the stamp of the InstructionValues */
     const Lanes *value;
 } Memo;
 /* An instruction of the term in hand, and what is known of its values. */
-typedef struct ValueCone {
+typedef struct InstructionValues {
     Typing *typing;
     unsigned vars; /* the variables below it, as bits */
     uint32_t stamp;
     Arena *arena; /* holds the values of the memo */
     ArenaMark empty;
     Memo *memo[TERM_PORTS];
-} ValueCone;
+} InstructionValues;
 typedef struct Values {
     Space *s;
     int stage;
@@ -45,7 +45,7 @@ typedef struct Values {
     const uint32_t *coefficient;
     Term t;                                /* the term in hand */
     ShapeId shape[REF_OUT + 2 * TERM_OPS]; /* the shapes of its values, by Ref */
-    ValueCone cone[TERM_OPS];
+    InstructionValues instruction[TERM_OPS];
     Lanes *temp, *root; /* room for intermediate results; for the value of the root */
     int temp_room;
     Naming name; /* the naming that is being evaluated */

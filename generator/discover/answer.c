@@ -10,11 +10,12 @@ enum { CONSTANTS_USED = 40, TERMS_MOST = 30000 };
 
 /* Applies operators with one input to the term. first: those of the question and views; otherwise
    the others. */
-static void grow_one(Search *s, Found t, bool first) {
+static void grow_one(Search *s, BankTerm t, bool first) {
     TypeId type = value_type_id(s->w, t.v);
-    const Moves *m = moves_of(s, 1, &type);
+    const FittingOps *m = fitting_ops(s, 1, &type);
     bool fresh;
-    for (int k = first ? 0 : m->first; k < (first ? m->first : m->n) && s->left > 0; k++) {
+    for (int k = first ? 0 : m->npreferred;
+         k < (first ? m->npreferred : m->n) && s->evaluations_left > 0; k++) {
         if (!s->moves_data && sig_source(s, m->v[k])) continue;
         Value v = sig_node(s, m->v[k], &t.v);
         if (v) term_put(s, v, t.depth + 1, 0, &fresh);
@@ -23,8 +24,8 @@ static void grow_one(Search *s, Found t, bool first) {
 
 /* Applies the question's nodes with three or more inputs to the term in place of each of their
    inputs on data. */
-static void grow_like(Search *s, Found t) {
-    for (int k = 0; k < s->live.n && s->left > 0; k++) {
+static void grow_like(Search *s, BankTerm t) {
+    for (int k = 0; k < s->live.n && s->evaluations_left > 0; k++) {
         Node n = node_get(s->w, s->live.v[k]);
         if (n.nin < 3) continue;
         for (int j = 0; j < n.nin; j++) {
@@ -43,14 +44,15 @@ static void grow_like(Search *s, Found t) {
     }
 }
 
-static void grow_two(Search *s, Found a, Found b, bool first) {
+static void grow_two(Search *s, BankTerm a, BankTerm b, bool first) {
     for (int swap = 0; swap < 2; swap++) {
         const Value in[2] = {swap ? b.v : a.v, swap ? a.v : b.v};
         const TypeId type[2] = {value_type_id(s->w, in[0]), value_type_id(s->w, in[1])};
-        const Moves *m = moves_of(s, 2, type);
+        const FittingOps *m = fitting_ops(s, 2, type);
         int depth = 1 + a.depth + (a.v == b.v ? 0 : b.depth);
         bool fresh;
-        for (int k = first ? 0 : m->first; k < (first ? m->first : m->n) && s->left > 0; k++) {
+        for (int k = first ? 0 : m->npreferred;
+             k < (first ? m->npreferred : m->n) && s->evaluations_left > 0; k++) {
             Value v = sig_node(s, m->v[k], in);
             if (v) term_put(s, v, depth, 0, &fresh);
         }
@@ -62,14 +64,16 @@ static void grow_two(Search *s, Found a, Found b, bool first) {
    others. */
 static void grow(Search *s, int depth) {
     for (int first = 1; first >= 0; first--)
-        for (int k = 0; k < s->bank.nterm && s->bank.nterm < TERMS_MOST && s->left > 0; k++) {
+        for (int k = 0; k < s->bank.nterm && s->bank.nterm < TERMS_MOST && s->evaluations_left > 0;
+             k++) {
             if (s->bank.term[k].depth >= depth) continue;
             grow_one(s, s->bank.term[k], first);
             if (first) grow_like(s, s->bank.term[k]);
-            for (int j = 0; j <= k && s->left > 0; j++)
+            for (int j = 0; j <= k && s->evaluations_left > 0; j++)
                 if (s->bank.term[j].depth + (j == k ? 0 : s->bank.term[k].depth) < depth)
                     grow_two(s, s->bank.term[k], s->bank.term[j], first);
-            for (int j = 0; j < s->bank.nconstant && j < CONSTANTS_USED && s->left > 0; j++)
+            for (int j = 0; j < s->bank.nconstant && j < CONSTANTS_USED && s->evaluations_left > 0;
+                 j++)
                 if (s->bank.constant[j].size <= 1)
                     grow_two(s, s->bank.term[k], s->bank.constant[j], first);
         }
@@ -81,13 +85,13 @@ static void search_run(Search *s) {
     terms_written_out(s);
     if (!s->goals.n) return;
     constants_grow(s);
-    s->left = s->o->steps;
+    s->evaluations_left = s->o->steps;
     terms_exchanged(s);
     for (int depth = 0; depth <= s->o->depth; depth++) {
-        s->left = s->o->steps;
+        s->evaluations_left = s->o->steps;
         grow(s, depth);
         goals_look(s, depth);
-        s->left = s->o->steps;
+        s->evaluations_left = s->o->steps;
         holes_look(s, depth);
     }
 }
@@ -105,20 +109,20 @@ static bool answer_once(Arena *keep, const Question *q, const AnswerOptions *o, 
                   .stats = stats,
                   .keep = keep,
                   .answers = answers,
-                  .left = o->steps,
+                  .evaluations_left = o->steps,
                   .bank.constants_most = SEARCH_CONSTANTS};
     s->values.run = program_runner(true);
     s->bank.keys[0] = intern_new(a);
     s->bank.keys[1] = intern_new(a);
     s->bank.marks = intern_new(a);
-    s->moves.keys = intern_new(a);
-    s->bank.constant = ARENA_NEW(a, Found, SEARCH_CONSTANTS);
+    s->fitting.keys = intern_new(a);
+    s->bank.constant = ARENA_NEW(a, BankTerm, SEARCH_CONSTANTS);
     s->l = lift_over(w, o->seed);
     s->l->one_way = true;
     if (search_open(s, e)) search_run(s);
     *blocks = s->blocks != 0;
     lift_free(s->l);
-    Intern *const all[] = {s->bank.keys[0], s->bank.keys[1], s->bank.marks, s->moves.keys};
+    Intern *const all[] = {s->bank.keys[0], s->bank.keys[1], s->bank.marks, s->fitting.keys};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) intern_free(all[k]);
     arena_free(a);
     world_free(w);

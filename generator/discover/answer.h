@@ -4,11 +4,12 @@
 #include "generator/discover/question.h"
 
 typedef struct AnswerOptions {
-    int depth;     /* most operators on data since the last landmark */
-    int steps;     /* most evaluations at each depth */
-    uint64_t seed; /* of the random points */
-    size_t memory; /* most bytes of terms and their values; 0: no limit */
-    double worse;  /* an answer may be estimated to cost this many times as much as the question */
+    int depth;              /* most operators on data since the last landmark */
+    int steps;              /* most evaluations at each depth */
+    uint64_t seed;          /* of the random points */
+    size_t memory;          /* most bytes of terms and their values; 0: no limit */
+    double cost_ratio_most; /* an answer may be estimated to cost this many times as much as the
+                               question */
     const char *models; /* folder for the question and each answer as models, at the sizes of the
                            place that asked; NULL: none are written */
 } AnswerOptions;

@@ -25,18 +25,18 @@ enum {
     SEARCH_UNKNOWNS = 1000 /* unknowns of a system of equations (holes.c) */
 };
 /* A term of the bank. */
-typedef struct Found {
+typedef struct BankTerm {
     Value v;
     uint64_t key;
     double cost;
     int depth; /* operators on data since the last landmark */
     int size;  /* for constants: number of operators */
     bool constant;
-} Found;
-typedef struct Moves { /* the operators that accept arguments of certain types */
-    int n, first;      /* the first `first` of the n are operators of the question, or views */
+} BankTerm;
+typedef struct FittingOps { /* the operators that accept arguments of certain types */
+    int n, npreferred; /* the first npreferred of the n are operators of the question, or views */
     Sig *v;
-} Moves;
+} FittingOps;
 /* A value from which the question's result follows. */
 typedef struct Goal {
     int parent; /* -1: none; otherwise sig applied to this goal's value gives the value of goal
@@ -63,18 +63,18 @@ typedef struct ValueTable { /* bank.c */
 } ValueTable;
 typedef struct Bank { /* bank.c: terms by the key of their values */
     int nterm, term_room, nconstant, constants_most;
-    Found *term;     /* terms on data */
-    Found *constant; /* terms on constants alone */
+    BankTerm *term;     /* terms on data */
+    BankTerm *constant; /* terms on constants alone */
     Intern *keys[2]; /* of data terms and of constants: keys, numbered like term[] and constant[] */
     Intern *marks;   /* goals.c: keys of landmarks */
 } Bank;
-typedef struct MoveTable { /* moves.c */
+typedef struct FittingTable { /* fitting_ops.c */
     Intern *keys;
-    Moves *v; /* numbered like keys */
+    FittingOps *v; /* numbered like keys */
     int room;
     uint32_t sig_room;
     SigFacts *sig; /* for each signature */
-} MoveTable;
+} FittingTable;
 typedef struct Goals { /* goals.c */
     int n;
     Goal v[SEARCH_GOALS];
@@ -109,12 +109,12 @@ typedef struct Search {
     /* What is known so far. */
     ValueTable values;
     Bank bank;
-    MoveTable moves;
+    FittingTable fitting;
     Types types;
     Goals goals;
     unsigned blocks; /* bit K: some axis of the result can be divided into blocks of length K */
-    int completed;   /* number of terms for which unknown constants have been tried */
-    int64_t left;    /* evaluations that are left */
+    int nterms_tried_with_holes; /* number of terms for which unknown constants have been tried */
+    int64_t evaluations_left;    /* evaluations that are left */
     /* What was found. */
     double price, best; /* cost of the question; bound on the cost of an answer */
     Arena *keep;        /* holds the answers */
@@ -152,10 +152,10 @@ int term_put(Search *, Value, int depth, int size, bool *fresh);
 /* The number of the term with this key, or -1. */
 int term_find(const Search *, bool constant, uint64_t key);
 
-/* ---- moves.c: which operators fit */
-const Moves *moves_of(Search *, int nin, const TypeId in[]);
+/* ---- fitting_ops.c: which operators fit */
+const FittingOps *fitting_ops(Search *, int nin, const TypeId in[]);
 /* The same for all operators, not only for near ones (op_is_near). */
-const Moves *moves_of_all(Search *, int nin, const TypeId in[]);
+const FittingOps *fitting_ops_of_all(Search *, int nin, const TypeId in[]);
 /* For each output element, the element of the only input that it equals; NULL if the signature is
    not a view. */
 const int *sig_source(Search *, Sig);

@@ -74,7 +74,7 @@ static const Lanes *node_at(Search *s, const Node *n, Value v, int count) {
     Program *p = program_of_sig(s, n->sig, value_port(s->w, v));
     if (!p) return NULL;
     s->stats->evaluated++;
-    s->left--;
+    s->evaluations_left--;
     ArenaMark mark = arena_mark(s->w->scratch);
     Lanes *x = arena_alloc_raw(s->a, (size_t)count * sizeof *x);
     s->values.run.run(p, in, arena_alloc_raw(s->w->scratch, (size_t)p->ntemp * sizeof *x), x);
@@ -191,7 +191,7 @@ int term_put(Search *s, Value v, int depth, int size, bool *fresh) {
     double cost = constant ? 0 : graph_cost(s, 1, &v);
     *fresh = false;
     if (constant && s->bank.nconstant >= s->bank.constants_most) return -1;
-    if (!constant && depth && cost >= s->price * s->o->worse) return -1;
+    if (!constant && depth && cost >= s->price * s->o->cost_ratio_most) return -1;
     const TypeId type = value_type_id(s->w, v);
     if (count_of(s, type) > SEARCH_ELEMENTS_OF_TERM) return -1;
     const Lanes *x = value_at(s, v);
@@ -199,7 +199,7 @@ int term_put(Search *s, Value v, int depth, int size, bool *fresh) {
     uint64_t key = value_key(type, x, count_of(s, type));
     int old = term_find(s, constant, key);
     if (old >= 0) {
-        Found *t = constant ? &s->bank.constant[old] : &s->bank.term[old];
+        BankTerm *t = constant ? &s->bank.constant[old] : &s->bank.term[old];
         if (constant || t->v == v || cost >= graph_cost(s, 1, &t->v) * (1 - 1e-9)) return old;
         t->v = v;
         t->cost = cost;
@@ -208,7 +208,7 @@ int term_put(Search *s, Value v, int depth, int size, bool *fresh) {
     *fresh = true;
     intern_put(s->bank.keys[constant], &key, sizeof key);
     if (intern_find(s->bank.marks, &key, sizeof key)) depth = 0;
-    Found t = {v, key, cost, depth, size, constant};
+    BankTerm t = {v, key, cost, depth, size, constant};
     if (constant) {
         s->bank.constant[s->bank.nconstant] = t;
         return s->bank.nconstant++;

@@ -12,16 +12,16 @@ static void put(Search *s, Sig sig, const Value in[], int size) {
     if (v) term_put(s, v, 0, size, &fresh);
 }
 
-static void grow_one(Search *s, Found t) {
+static void grow_one(Search *s, BankTerm t) {
     TypeId type = value_type_id(s->w, t.v);
-    const Moves *m = moves_of(s, 1, &type);
-    for (int k = 0; k < m->first; k++) put(s, m->v[k], &t.v, t.size + 1);
+    const FittingOps *m = fitting_ops(s, 1, &type);
+    for (int k = 0; k < m->npreferred; k++) put(s, m->v[k], &t.v, t.size + 1);
 }
 
-static void grow_two(Search *s, Found a, Found b) {
+static void grow_two(Search *s, BankTerm a, BankTerm b) {
     const Value in[2] = {a.v, b.v};
     const TypeId type[2] = {value_type_id(s->w, a.v), value_type_id(s->w, b.v)};
-    const Moves *m = moves_of(s, 2, type);
+    const FittingOps *m = fitting_ops(s, 2, type);
     for (int k = 0; k < m->n; k++) {
         Sig sig = m->v[k];
         if (op_in_question(s, sig_info(s->w, sig)->op) || sig_linear(s, sig, 0) ||
@@ -38,7 +38,7 @@ static void put_products(Search *s, int given) {
             const Value in[2] = {s->bank.constant[k].v, s->bank.constant[j].v};
             const TypeId type[2] = {value_type_id(s->w, in[0]), value_type_id(s->w, in[1])};
             if (k == j || !input_name(s->w, in[0]) || !input_name(s->w, in[1])) continue;
-            const Moves *m = moves_of_all(s, 2, type);
+            const FittingOps *m = fitting_ops_of_all(s, 2, type);
             for (int i = 0; i < m->n; i++)
                 if (sig_linear(s, m->v[i], 0) && sig_linear(s, m->v[i], 1)) put(s, m->v[i], in, 1);
         }
@@ -166,20 +166,20 @@ static void put_probes(Search *s) {
 
 /* Combines constants in pairs: one of numbers `from` up to `to`, the other below `other`. */
 static void grow_pairs(Search *s, int from, int to, int other) {
-    for (int k = from; k < to && s->left > 0; k++)
-        for (int j = 0; j < other && j <= k && s->left > 0; j++) {
+    for (int k = from; k < to && s->evaluations_left > 0; k++)
+        for (int j = 0; j < other && j <= k && s->evaluations_left > 0; j++) {
             grow_two(s, s->bank.constant[k], s->bank.constant[j]);
             if (k != j) grow_two(s, s->bank.constant[j], s->bank.constant[k]);
         }
 }
 
 static void grow_views(Search *s, int from, int to) {
-    for (int k = from; k < to && s->left > 0; k++) grow_one(s, s->bank.constant[k]);
+    for (int k = from; k < to && s->evaluations_left > 0; k++) grow_one(s, s->bank.constant[k]);
 }
 
 /* Begins stage n of four, each of which has its share of the room and of the evaluations. */
 static void stage(Search *s, int n) {
-    s->left = EVALUATIONS;
+    s->evaluations_left = EVALUATIONS;
     s->bank.constants_most = SEARCH_CONSTANTS / 4 * n;
 }
 

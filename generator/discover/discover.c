@@ -52,7 +52,7 @@ static const char *kept_key(const DiscoverOptions *o, Arena *a, const Question *
     hash_hex(q->at, strlen(q->at), digest);
     return arena_format(a,
                         "# answers depth=%d steps=%d seed=%llu worse=%g models=%s at=%s version=%s",
-                        o->depth, o->steps, (unsigned long long)o->seed, o->worse,
+                        o->depth, o->steps, (unsigned long long)o->seed, o->cost_ratio_most,
                         o->models ? o->models : "-", digest, ISOMER_VERSION);
 }
 
@@ -102,7 +102,7 @@ static bool answer_one(const Discovery *x, Arena *a, const Question *q, Done *d)
                                    .steps = o->steps,
                                    .seed = o->seed,
                                    .memory = o->memory / (size_t)o->jobs,
-                                   .worse = o->worse,
+                                   .cost_ratio_most = o->cost_ratio_most,
                                    .models = o->models};
     Answers all = {0};
     if (!question_answer(a, q, &options, &all, &d->stats, &d->error)) return false;

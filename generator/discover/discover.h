@@ -18,8 +18,8 @@ typedef struct DiscoverOptions {
     const char *folder; /* finished questions are kept in this folder; NULL: nowhere */
     int shard, nshard; /* answers every nshard-th question, from number `shard` on; nshard 0: all */
     size_t memory;     /* bytes for all questions in hand; 0: no limit */
-    double worse;      /* limit on the price of answers (answer.h) */
-    const char *models; /* folder for models of questions and answers (answer.h) */
+    double cost_ratio_most; /* limit on the price of answers (answer.h) */
+    const char *models;     /* folder for models of questions and answers (answer.h) */
     void (*progress)(void *user, int done, int total, double seconds);
     /* Called with each body of a model that cannot be asked about, and the reason; may be NULL. */
     void (*left)(void *user, const char *model, const char *body, const char *why);

@@ -57,7 +57,7 @@ static void put_before(Search *s, const Node *n) {
     Attr attr[ATTRS_MAX];
     sig_attr(s->w, n->sig, attr);
     if (n->nin > CHOSEN) return;
-    for (unsigned set = 0; set < 1u << n->nin && s->left > 0; set++) {
+    for (unsigned set = 0; set < 1u << n->nin && s->evaluations_left > 0; set++) {
         Value in[INPUTS] = {0};
         bool good = true;
         for (int k = 0; k < n->nin && good; k++) {

@@ -1,5 +1,5 @@
-/* moves.c -- finds which operators of the table accept arguments of given types, and with which
-   attributes.
+/* fitting_ops.c -- finds which operators of the table accept arguments of given types, and with
+   which attributes.
 
    Tried are the attributes of the question's nodes of the same operator, and combinations of
    defaults, axes, permutations, the sizes of types that occur, and differences of sizes. shape()
@@ -136,7 +136,7 @@ bool sig_fits(Search *s, Sig sig) {
 static void try_tuple(Tuples *t, const Attr attr[]) {
     Search *s = t->s;
     t->tried++;
-    if (s->stats->typed++ % TYPED_STEP == 0) s->left--;
+    if (s->stats->typed++ % TYPED_STEP == 0) s->evaluations_left--;
     Sig sig = sig_intern(s->w, t->op, attr, t->nin, t->in, 1);
     if (!sig_info(s->w, sig)->why) t->found(t->user, sig);
 }
@@ -310,22 +310,22 @@ static bool selects(Search *s, Ex e) {
 }
 
 const int *sig_source(Search *s, Sig sig) {
-    ARENA_GROW(s->a, s->moves.sig, s->moves.sig_room, sig + 1);
+    ARENA_GROW(s->a, s->fitting.sig, s->fitting.sig_room, sig + 1);
     const SigInfo *i = sig_info(s->w, sig);
-    if (!s->moves.sig[sig].looked) {
+    if (!s->fitting.sig[sig].looked) {
         Ex define = i->nin == 1 && i->op->define ? sig_define(s->w, sig, 0) : 0;
-        s->moves.sig[sig].looked = true;
+        s->fitting.sig[sig].looked = true;
         ArenaMark mark = arena_mark(s->l->arena);
-        s->moves.sig[sig].source = define && selects(s, define) ? find_source(s, sig) : NULL;
+        s->fitting.sig[sig].source = define && selects(s, define) ? find_source(s, sig) : NULL;
         arena_reset(s->l->arena, mark);
     }
-    return s->moves.sig[sig].source;
+    return s->fitting.sig[sig].source;
 }
 
 bool sig_linear(Search *s, Sig sig, int which) {
-    ARENA_GROW(s->a, s->moves.sig, s->moves.sig_room, sig + 1);
+    ARENA_GROW(s->a, s->fitting.sig, s->fitting.sig_room, sig + 1);
     const SigInfo *i = sig_info(s->w, sig);
-    signed char *known = &s->moves.sig[sig].linear[which];
+    signed char *known = &s->fitting.sig[sig].linear[which];
     if (!*known) {
         int input = which > LINEAR_ALL ? which - LINEAR_BUT : which;
         bool may =
@@ -341,7 +341,7 @@ bool sig_linear(Search *s, Sig sig, int which) {
 
 typedef struct Collect {
     Search *s;
-    Moves *m;
+    FittingOps *m;
     int room;
 } Collect;
 /* Whether a value of the question has this element type. Nothing leads back from another type. */
@@ -383,7 +383,7 @@ static bool may_answer(const Search *s, const Op *op, int nin, bool far) {
 }
 
 /* Puts operators of the question and views first, since they are tried before the others. */
-static void order_moves(Search *s, Moves *m) {
+static void order_fitting(Search *s, FittingOps *m) {
     Sig *v = ARENA_NEW(s->a, Sig, m->n);
     int n = 0;
     for (int pass = 0; pass < 2; pass++) {
@@ -392,32 +392,32 @@ static void order_moves(Search *s, Moves *m) {
             bool first = op_in_question(s, i->op) || (i->nin == 1 && sig_source(s, m->v[k]));
             if (first == (pass == 0)) v[n++] = m->v[k];
         }
-        if (!pass) m->first = n;
+        if (!pass) m->npreferred = n;
     }
     m->v = v;
 }
 
-static const Moves *moves_among(Search *s, int nin, const TypeId in[], bool far) {
+static const FittingOps *fitting_ops_among(Search *s, int nin, const TypeId in[], bool far) {
     TypeId key[PROGRAM_INPUTS + 1] = {far};
     memcpy(key + 1, in, (size_t)nin * sizeof *in);
-    uint32_t old = intern_count(s->moves.keys),
-             id = intern_put(s->moves.keys, key, (size_t)(nin + 1) * sizeof *key);
-    ARENA_GROW(s->a, s->moves.v, s->moves.room, (int)id);
-    if (id <= old) return &s->moves.v[id - 1];
-    Moves m = {0};
+    uint32_t old = intern_count(s->fitting.keys),
+             id = intern_put(s->fitting.keys, key, (size_t)(nin + 1) * sizeof *key);
+    ARENA_GROW(s->a, s->fitting.v, s->fitting.room, (int)id);
+    if (id <= old) return &s->fitting.v[id - 1];
+    FittingOps m = {0};
     Collect c = {s, &m, 0};
     for (int k = 0; k < op_count(); k++)
         if (may_answer(s, op_number(k), nin, far))
             each_signature(s, op_number(k), nin, in, collect, &c);
-    order_moves(s, &m);
-    s->moves.v[id - 1] = m;
-    return &s->moves.v[id - 1];
+    order_fitting(s, &m);
+    s->fitting.v[id - 1] = m;
+    return &s->fitting.v[id - 1];
 }
 
-const Moves *moves_of(Search *s, int nin, const TypeId in[]) {
-    return moves_among(s, nin, in, false);
+const FittingOps *fitting_ops(Search *s, int nin, const TypeId in[]) {
+    return fitting_ops_among(s, nin, in, false);
 }
 
-const Moves *moves_of_all(Search *s, int nin, const TypeId in[]) {
-    return moves_among(s, nin, in, true);
+const FittingOps *fitting_ops_of_all(Search *s, int nin, const TypeId in[]) {
+    return fitting_ops_among(s, nin, in, true);
 }

@@ -197,7 +197,7 @@ void goal_met(Search *s, const Goal *goal, Value v, const char *how, int depth) 
     if (try_expanded(s, &both) == LIFT_TRUE) {
         keep_answer(s, &both, cost, how, depth, false);
         remember(s, out + s->g.nout, cost);
-        const double bound = cost * (s->o->worse > 1 ? s->o->worse : 1);
+        const double bound = cost * (s->o->cost_ratio_most > 1 ? s->o->cost_ratio_most : 1);
         if (bound < s->best) s->best = bound;
     } else {
         s->stats->untrue++;

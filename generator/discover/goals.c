@@ -38,7 +38,7 @@ const Lanes *goal_before(Search *s, const Goal *g, Sig sig) {
 
 static void put_goals_before(Search *s, int at) {
     for (int k = 0; k < s->types.n; k++) {
-        const Moves *m = moves_of(s, 1, &s->types.v[k]);
+        const FittingOps *m = fitting_ops(s, 1, &s->types.v[k]);
         for (int j = 0; j < m->n; j++) {
             const SigInfo *i = sig_info(s->w, m->v[j]);
             if (i->out[0] != s->goals.v[at].type) continue;
@@ -69,10 +69,10 @@ static void put_joined(Search *s, int axis) {
 }
 
 /* Marks the results of views of a term as landmarks, and adds their types. */
-static void put_views(Search *s, Found t) {
+static void put_views(Search *s, BankTerm t) {
     TypeId type = value_type_id(s->w, t.v);
-    const Moves *m = moves_of(s, 1, &type);
-    for (int k = 0; k < m->first; k++) {
+    const FittingOps *m = fitting_ops(s, 1, &type);
+    for (int k = 0; k < m->npreferred; k++) {
         if (!sig_source(s, m->v[k])) continue;
         Value v = sig_node(s, m->v[k], &t.v);
         const Lanes *x = v ? value_at(s, v) : NULL;
@@ -124,8 +124,8 @@ static bool same_sizes(Search *s, TypeId a, TypeId b) {
 /* Adds the types that the result's type becomes through views that lose nothing, unless they only
    reorder the axes: a view leads back from them. */
 static void put_types_behind(Search *s, TypeId type) {
-    const Moves *m = moves_of(s, 1, &type);
-    for (int k = 0; k < m->first; k++) {
+    const FittingOps *m = fitting_ops(s, 1, &type);
+    for (int k = 0; k < m->npreferred; k++) {
         const TypeId y = sig_info(s->w, m->v[k])->out[0];
         const int *source = sig_source(s, m->v[k]);
         if (source && !same_sizes(s, type, y) && count_of(s, y) == count_of(s, type) &&
@@ -198,7 +198,7 @@ static Value joined(Search *s, Value a, Value b, Joining by) {
 }
 
 /* Looks for a term that joined with t gives the goal. */
-static void meet(Search *s, const Goal *g, const Found *t, int depth) {
+static void meet(Search *s, const Goal *g, const BankTerm *t, int depth) {
     Lanes *y = arena_alloc_raw(s->l->arena, (size_t)g->n * sizeof *y);
     const Lanes *x = value_at(s, t->v);
     for (Joining by = 0; by < JOININGS; by++) {

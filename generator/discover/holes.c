@@ -283,7 +283,7 @@ static Value explained(Search *s, const Sum *x, const uint32_t *solution, const 
 static bool too_expensive(Search *s, const Sum *x) { return graph_cost(s, 1, &x->v) >= s->best; }
 
 static bool try_sum(Search *s, const Sum *x, const Goal *g, int depth) {
-    if (too_expensive(s, x) || s->left <= 0) return false;
+    if (too_expensive(s, x) || s->evaluations_left <= 0) return false;
     Arena *a = arena_new(arena_escape(s->a), 0);
     int first[HOLES + 1];
     const uint32_t *solution = sum_solve(s, a, x, g, first);
@@ -315,7 +315,8 @@ static bool try_with_constants(Search *s, const Sum *x, const Goal *g, int depth
     return false;
 }
 
-static void try_terms(Search *s, const Goal *g, const Layers *layers, const Found *t, int depth) {
+static void try_terms(Search *s, const Goal *g, const Layers *layers, const BankTerm *t,
+                      int depth) {
     for (int k = 0; k < layers->n; k++) {
         Sum x = {0};
         x.v = add_layer(s, &x, &layers->v[k], t->v);
@@ -325,8 +326,8 @@ static void try_terms(Search *s, const Goal *g, const Layers *layers, const Foun
     }
 }
 
-static void try_pair(Search *s, const Goal *g, const Layers *p, const Layers *q, const Found *a,
-                     const Found *b, int depth) {
+static void try_pair(Search *s, const Goal *g, const Layers *p, const Layers *q, const BankTerm *a,
+                     const BankTerm *b, int depth) {
     const char *why;
     for (int k = 0; k < p->n; k++)
         for (int j = 0; j < q->n; j++) {
@@ -357,20 +358,21 @@ void holes_look(Search *s, int depth) {
     LayerCache c = {.keys = intern_new(s->a)};
     for (int k = 0; k < s->goals.n && s->bank.nconstant; k++) {
         int pairs = 0;
-        for (int j = 0; j < s->bank.nterm && s->left > 0 && !s->goals.v[k].between; j++) {
+        for (int j = 0; j < s->bank.nterm && s->evaluations_left > 0 && !s->goals.v[k].between;
+             j++) {
             const Goal *g = &s->goals.v[k];
-            Found t = s->bank.term[j];
-            if (j < s->completed || t.cost >= s->best) continue;
+            BankTerm t = s->bank.term[j];
+            if (j < s->nterms_tried_with_holes || t.cost >= s->best) continue;
             const Layers *p = cached_layers(s, &c, value_type_id(s->w, t.v), g->type);
             try_terms(s, g, p, &t, depth);
-            for (int i = 0; i < j && pairs < PAIRS && p->n && s->left > 0; i++) {
-                Found u = s->bank.term[i];
+            for (int i = 0; i < j && pairs < PAIRS && p->n && s->evaluations_left > 0; i++) {
+                BankTerm u = s->bank.term[i];
                 if (u.depth || t.depth || u.cost >= s->best) continue;
                 const Layers *q = cached_layers(s, &c, value_type_id(s->w, u.v), g->type);
                 if (q->n) pairs++, try_pair(s, g, p, q, &t, &u, depth);
             }
         }
     }
-    s->completed = s->bank.nterm;
+    s->nterms_tried_with_holes = s->bank.nterm;
     intern_free(c.keys);
 }

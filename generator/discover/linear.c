@@ -176,7 +176,7 @@ const uint32_t *sum_solve(Search *s, Arena *a, const Sum *x, const Goal *g, int 
     y.rows = lanes * g->n;
     if (y.rows < y.n + SPARE) return NULL;
     s->stats->solved++;
-    s->left -= y.n / LANES + 1;
+    s->evaluations_left -= y.n / LANES + 1;
     y.m = arena_alloc(a, (size_t)y.rows * (size_t)(y.n + 1) * sizeof *y.m);
     y.component = ARENA_NEW(a, int, y.n);
     y.solution = ARENA_NEW(a, uint32_t, y.n);

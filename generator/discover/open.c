@@ -248,7 +248,7 @@ static void put_own_terms(Search *s) {
 bool search_open(Search *s, Error *e) {
     if (!open_graph(s, e)) return false;
     s->price = graph_cost(s, s->g.nout, s->g.out);
-    s->best = s->price * s->o->worse;
+    s->best = s->price * s->o->cost_ratio_most;
     int any = drawn_again(s, false), positive = drawn_again(s, true);
     if (positive <= any && drawn_again(s, false) < 0) return false;
     put_own_terms(s);

@@ -14,7 +14,7 @@ Grid table_number(Tabulation *x, Ex e) {
     return (Grid){table_node(x, &op_fill, attr, 0, NULL), 0};
 }
 
-Grid table_join(Tabulation *x, const Space *s, const Op *op, Grid a, Grid b) {
+Grid table_join(Tabulation *x, const IndexSpace *s, const Op *op, Grid a, Grid b) {
     const unsigned axes = a.axes | b.axes;
     if (!a.v || !b.v) return none;
     const Value in[2] = {table_stretch(x, s, a, axes), table_stretch(x, s, b, axes)};
@@ -62,7 +62,8 @@ const char *table_key(Tabulation *x, Ex e) {
 /* Whether every element that depends on this axis is read at its index plus an offset. *offset
    becomes the first of these offsets, and *size the length of the axis for which the expression can
    be computed once. */
-static bool offset_of(Tabulation *x, const Space *s, Ex e, int axis, Poly *offset, Poly *size) {
+static bool offset_of(Tabulation *x, const IndexSpace *s, Ex e, int axis, Poly *offset,
+                      Poly *size) {
     Reads *r = ARENA_NEW(x->a, Reads, 1);
     bool any = false;
     table_reads(x, e, r);
@@ -88,7 +89,7 @@ static bool offset_of(Tabulation *x, const Space *s, Ex e, int axis, Poly *offse
     return any && r->all;
 }
 
-static Ex without_offset(Tabulation *x, const Space *s, Ex e, int axis, Poly offset) {
+static Ex without_offset(Tabulation *x, const IndexSpace *s, Ex e, int axis, Poly offset) {
     const Poly index = poly_sub(x->w, poly_symbol(x->w, s->index[axis]), offset);
     return ex_subst(x->w, e, 1, &s->index[axis], &index, NULL, 0);
 }
@@ -100,8 +101,8 @@ static bool may_share(const Tabulation *x, ExKind kind) {
 
 /* The offsets at which the expression occurs along this axis; *moved is the expression without its
    offset. Returns NULL if it cannot be moved. */
-static Offsets *offsets_of(Tabulation *x, const Space *s, Ex e, int axis, Poly *offset, Poly *size,
-                           Ex *moved) {
+static Offsets *offsets_of(Tabulation *x, const IndexSpace *s, Ex e, int axis, Poly *offset,
+                           Poly *size, Ex *moved) {
     if (!offset_of(x, s, e, axis, offset, size)) return NULL;
     *moved = without_offset(x, s, e, axis, *offset);
     const char *key = arena_format(x->a, "%d %s", axis, table_key(x, *moved));
@@ -111,7 +112,7 @@ static Offsets *offsets_of(Tabulation *x, const Space *s, Ex e, int axis, Poly *
 }
 
 /* Notes the offsets at which the expression and its parts occur. */
-static void note_offsets(Tabulation *x, const Space *s, Ex e) {
+static void note_offsets(Tabulation *x, const IndexSpace *s, Ex e) {
     ExNode n;
     ex_get(x->w, e, &n);
     for (int axis = 0; axis < s->n && may_share(x, n.kind); axis++) {
@@ -128,7 +129,7 @@ static void note_offsets(Tabulation *x, const Space *s, Ex e) {
 
 /* Computes an expression that occurs at several offsets for the whole axis, and takes the slice
    that is needed here. */
-static Grid shared(Tabulation *x, const Space *s, Ex e) {
+static Grid shared(Tabulation *x, const IndexSpace *s, Ex e) {
     World *w = x->w;
     for (int axis = 0; axis < s->n; axis++) {
         Poly offset = 0, size = 0, start[TABLE_AXES] = {0}, part[TABLE_AXES], one[TABLE_AXES];
@@ -137,7 +138,7 @@ static Grid shared(Tabulation *x, const Space *s, Ex e) {
         if (!o || o->n < 2 || table_same(x, size, s->size[axis])) continue;
         const Poly covered = poly_scale(w, s->size[axis], o->n + 1);
         if (!facts_entail(x->facts, (Lit){poly_sub(w, covered, size), false})) continue;
-        Space all = *s;
+        IndexSpace all = *s;
         all.index[axis] = symbol_bound(w, size);
         all.size[axis] = size;
         const Poly index = poly_symbol(w, all.index[axis]);
@@ -160,13 +161,13 @@ static Grid shared(Tabulation *x, const Space *s, Ex e) {
 
 /* Computes a before b, so that nodes have the same numbers whatever the compiler's order of
    evaluation. */
-static Grid joined(Tabulation *x, const Space *s, const Op *op, Ex left, Ex right) {
+static Grid joined(Tabulation *x, const IndexSpace *s, const Op *op, Ex left, Ex right) {
     const Grid a = table_of(x, s, left), b = a.v ? table_of(x, s, right) : none;
     return table_join(x, s, op, a, b);
 }
 
 /* A power. If the exponent is a few quarters, it is a product of roots. */
-static Grid power(Tabulation *x, const Space *s, const ExNode *n) {
+static Grid power(Tabulation *x, const IndexSpace *s, const ExNode *n) {
     ExNode by;
     ex_get(x->w, n->b, &by);
     const Grid base = table_of(x, s, n->a);
@@ -186,7 +187,7 @@ static Grid power(Tabulation *x, const Space *s, const ExNode *n) {
 }
 
 /* A product. a * 1/b is a quotient unless b is a number. */
-static Grid product(Tabulation *x, const Space *s, const ExNode *n) {
+static Grid product(Tabulation *x, const IndexSpace *s, const ExNode *n) {
     ExNode b, under;
     const Grid mean = table_mean(x, s, n);
     if (mean.v) return mean;
@@ -204,7 +205,7 @@ static Grid size_number(Tabulation *x, Poly size) {
     return poly_constant(x->w, size, &v) ? table_number(x, ex_rational(x->w, v, 1)) : none;
 }
 
-static Grid function(Tabulation *x, const Space *s, const ExNode *n) {
+static Grid function(Tabulation *x, const IndexSpace *s, const ExNode *n) {
     ExNode a;
     int64_t v;
     ex_get(x->w, n->a, &a);
@@ -213,7 +214,7 @@ static Grid function(Tabulation *x, const Space *s, const ExNode *n) {
     return apply(x, function_op(n->word), table_of(x, s, n->a));
 }
 
-Grid table_of(Tabulation *x, const Space *s, Ex e) {
+Grid table_of(Tabulation *x, const IndexSpace *s, Ex e) {
     ExNode n;
     ex_get(x->w, e, &n);
     if (x->left <= 0) return none;
@@ -239,7 +240,7 @@ Grid table_of(Tabulation *x, const Space *s, Ex e) {
 }
 
 /* The table with all axes, in the type of the result. */
-static Value as_result(Tabulation *x, const Space *s, Grid t, Value out) {
+static Value as_result(Tabulation *x, const IndexSpace *s, Grid t, Value out) {
     const Dims want = value_type(x->w, out)->dim;
     if (!t.v) return 0;
     const unsigned all = (1u << s->n) - 1;
@@ -255,12 +256,12 @@ static Value as_result(Tabulation *x, const Space *s, Grid t, Value out) {
 
 /* Sets the space of a definition's indices. Axes of size 1 are left out: their index is replaced by
    0. */
-static Ex indices(Tabulation *x, Ex define, Value out, Space *s) {
+static Ex indices(Tabulation *x, Ex define, Value out, IndexSpace *s) {
     const Dims dim = value_type(x->w, out)->dim;
     Symbol from[RANK_MAX];
     Poly to[RANK_MAX] = {0};
     int n = 0;
-    *s = (Space){0};
+    *s = (IndexSpace){0};
     for (int k = 0; k < dim.n; k++) {
         const Symbol index = symbol_index(x->w, (uint32_t)k);
         if (poly_is(x->w, dim.v[k], 1)) {
@@ -285,7 +286,7 @@ bool node_tabulate(World *w, Arena *a, const Graph *of, NodeId id, TabulateShare
     x.keys = intern_new(a);
     for (int round = 0; round < 2 && good; round++)
         for (int k = 0; k < node.nout && good; k++) {
-            Space s;
+            IndexSpace s;
             const Value v = node.out + (Value)k;
             Ex define = sig_define(w, node.sig, k);
             x.dtype = value_type(w, v)->dtype;

@@ -10,11 +10,11 @@ enum {
     TABLE_READS = 48,      /* elements of inputs that one expression reads */
     TABLE_TERMS = 16       /* terms that a sum over small ranges is written as */
 };
-typedef struct Space { /* the indices over which an expression is computed, with their sizes */
+typedef struct IndexSpace { /* the indices over which an expression is computed, with their sizes */
     int n;
     Symbol index[TABLE_AXES];
     Poly size[TABLE_AXES];
-} Space;
+} IndexSpace;
 typedef struct Grid { /* a tensor of values over some axes of a space; v = 0: it cannot be made */
     Value v;          /* its axes are those of the set `axes`, in the order of the space */
     unsigned axes;    /* a bit for each axis of the space */
@@ -47,11 +47,11 @@ typedef struct Reads { /* the elements of inputs that an expression reads */
 } Reads;
 
 /* ---- tabulate.c */
-Grid table_of(Tabulation *, const Space *, Ex);
+Grid table_of(Tabulation *, const IndexSpace *, Ex);
 /* A tensor of rank 0 that holds a number. */
 Grid table_number(Tabulation *, Ex);
 /* The operator applied to two tables, which are stretched over all axes of both. */
-Grid table_join(Tabulation *, const Space *, const Op *, Grid, Grid);
+Grid table_join(Tabulation *, const IndexSpace *, const Op *, Grid, Grid);
 /* Collects the elements of inputs that an expression reads. */
 void table_reads(Tabulation *, Ex, Reads *);
 /* The expression as text, which does not depend on the names of bound variables. */
@@ -70,21 +70,22 @@ Value table_reshape(Tabulation *, Value, int n, const Poly size[]);
 /* Transposes: axis k of the result is axis p[k] of the value. */
 Value table_transpose(Tabulation *, Value, int n, const int p[]);
 /* The elements of an input that an expression reads, over the axes of the space. */
-Grid table_read(Tabulation *, const Space *, const ExNode *);
+Grid table_read(Tabulation *, const IndexSpace *, const ExNode *);
 /* The same values with the axes of the set `to`. Axes that the table lacks are left out in front of
    its first axis, and broadcast after it. */
-Value table_stretch(Tabulation *, const Space *, Grid, unsigned to);
+Value table_stretch(Tabulation *, const IndexSpace *, Grid, unsigned to);
 /* Writes an index as *c times the index of one axis of the space plus *rest, where *c > 0 and *rest
    contains no index of the space. *axis is -1 if the index contains none. Returns false if that is
    not possible. */
-bool table_affine(Tabulation *, const Space *, Poly, int *axis, int64_t *c, Poly *rest);
+bool table_affine(Tabulation *, const IndexSpace *, Poly, int *axis, int64_t *c, Poly *rest);
 /* The position of this axis among the axes of the set. */
 int table_place(unsigned axes, int axis);
 
 /* ---- tabulate_sum.c */
-Grid table_sum(Tabulation *, const Space *, const ExNode *);
+Grid table_sum(Tabulation *, const IndexSpace *, const ExNode *);
 /* A product that is a sum over whole axes divided by their size; v = 0 if it is not. */
-Grid table_mean(Tabulation *, const Space *, const ExNode *);
+Grid table_mean(Tabulation *, const IndexSpace *, const ExNode *);
 /* ---- tabulate_product.c: a sum over whole axes, as a reduction or a product of matrices */
-Grid table_total(Tabulation *, const Space *, int n, const Symbol[], Ex body, const Op *reduce);
+Grid table_total(Tabulation *, const IndexSpace *, int n, const Symbol[], Ex body,
+                 const Op *reduce);
 #endif

@@ -7,7 +7,7 @@ static const Grid none;
 enum { FACTORS = 8 };
 typedef struct Product { /* the sum over some axes of the space (`sum`, as bits) of a times b */
     Tabulation *x;
-    const Space *s;
+    const IndexSpace *s;
     Grid a, b;
     unsigned sum;
 } Product;
@@ -100,7 +100,7 @@ static Grid batched(const Product *p, unsigned batch, unsigned own_a, unsigned o
     return restored(p, a && b ? matmul(p, a, b) : 0, 3, out);
 }
 
-static Grid reduced(Tabulation *x, const Space *s, Grid t, unsigned sum, const Op *reduce) {
+static Grid reduced(Tabulation *x, const IndexSpace *s, Grid t, unsigned sum, const Op *reduce) {
     Poly axes[TABLE_AXES];
     int n = 0;
     Attr attr[ATTRS_MAX] = {0};
@@ -114,7 +114,7 @@ static Grid reduced(Tabulation *x, const Space *s, Grid t, unsigned sum, const O
 /* Splits the factors into two parts that should both depend on all axes of the sum, and those that
    depend on none of them. The sum of the two parts' product is a matrix product if possible,
    otherwise a reduction. */
-static Grid of_product(Tabulation *x, const Space *s, int n, const Ex factor[], unsigned sum) {
+static Grid of_product(Tabulation *x, const IndexSpace *s, int n, const Ex factor[], unsigned sum) {
     Grid a = none, b = none, other = none;
     for (int k = 0; k < n; k++) {
         const Grid t = table_of(x, s, factor[k]);
@@ -137,7 +137,7 @@ static Grid of_product(Tabulation *x, const Space *s, int n, const Ex factor[], 
 
 /* The position for the axis of `index`: in the first element read whose indices contain it, the
    last axis of the space among the indices before it, -1 if there is none. */
-static int axis_before(Tabulation *x, const Space *s, Ex body, Symbol index) {
+static int axis_before(Tabulation *x, const IndexSpace *s, Ex body, Symbol index) {
     Reads *r = ARENA_NEW(x->a, Reads, 1);
     table_reads(x, body, r);
     for (int k = 0; k < r->n; k++)
@@ -154,7 +154,7 @@ static int axis_before(Tabulation *x, const Space *s, Ex body, Symbol index) {
     return s->n - 1;
 }
 
-static void insert_axis(Tabulation *x, Space *s, int at, Symbol index) {
+static void insert_axis(Tabulation *x, IndexSpace *s, int at, Symbol index) {
     for (int k = s->n++; k > at; k--) {
         s->index[k] = s->index[k - 1];
         s->size[k] = s->size[k - 1];
@@ -172,9 +172,9 @@ static unsigned axes_without(unsigned axes, unsigned sum) {
     return y;
 }
 
-Grid table_total(Tabulation *x, const Space *s, int n, const Symbol index[], Ex body,
+Grid table_total(Tabulation *x, const IndexSpace *s, int n, const Symbol index[], Ex body,
                  const Op *reduce) {
-    Space all = *s;
+    IndexSpace all = *s;
     unsigned sum = 0;
     Ex factor[FACTORS];
     int factors = 0;

@@ -104,7 +104,7 @@ Value table_transpose(Tabulation *x, Value v, int n, const int p[]) {
     return table_node(x, &op_transpose, attr, 1, &v);
 }
 
-bool table_affine(Tabulation *x, const Space *s, Poly p, int *axis, int64_t *c, Poly *rest) {
+bool table_affine(Tabulation *x, const IndexSpace *s, Poly p, int *axis, int64_t *c, Poly *rest) {
     World *w = x->w;
     const Poly one = poly_int(w, 1);
     *axis = -1;
@@ -123,7 +123,7 @@ bool table_affine(Tabulation *x, const Space *s, Poly p, int *axis, int64_t *c, 
            p == poly_add(w, poly_scale(w, poly_symbol(w, index), *c), *rest);
 }
 
-Grid table_read(Tabulation *x, const Space *s, const ExNode *n) {
+Grid table_read(Tabulation *x, const IndexSpace *s, const ExNode *n) {
     World *w = x->w;
     const Padding *padding = &x->padding[n->word];
     Value v = x->node.in[n->word];
@@ -151,7 +151,7 @@ Grid table_read(Tabulation *x, const Space *s, const ExNode *n) {
     return (Grid){v, axes};
 }
 
-Value table_stretch(Tabulation *x, const Space *s, Grid t, unsigned to) {
+Value table_stretch(Tabulation *x, const IndexSpace *s, Grid t, unsigned to) {
     Poly with_ones[TABLE_AXES], full[TABLE_AXES];
     int n = 0;
     bool missing = false, begun = false;

@@ -13,7 +13,7 @@ typedef struct Guard { /* a condition 0 <= place < size on the index at which an
 } Guard;
 typedef struct Sum {
     Tabulation *x;
-    const Space *s;
+    const IndexSpace *s;
     Ex body;
     const Op *join, *reduce;
     int nwindow, nlong, nguard, terms;
@@ -194,7 +194,7 @@ static Grid joined_along(const Sum *u, Grid t, const Guard *g) {
 static Grid of_one_table(Sum *u) {
     World *w = u->x->w;
     Symbol name[RANK_MAX];
-    Space all = *u->s;
+    IndexSpace all = *u->s;
     Poly front[TABLE_AXES] = {0}, back[TABLE_AXES] = {0};
     int n = 0;
     for (int g = 0; g < u->nguard; g++) {
@@ -290,7 +290,7 @@ static Grid of_terms(Sum *u) {
     return y;
 }
 
-Grid table_sum(Tabulation *x, const Space *s, const ExNode *n) {
+Grid table_sum(Tabulation *x, const IndexSpace *s, const ExNode *n) {
     const bool maximum = n->kind == EX_MAXIMUM;
     ExNode body;
     Sum u = {.x = x,
@@ -311,7 +311,7 @@ Grid table_sum(Tabulation *x, const Space *s, const ExNode *n) {
 }
 
 /* The mean of a sum over whole axes that is divided by their size. */
-Grid table_mean(Tabulation *x, const Space *s, const ExNode *n) {
+Grid table_mean(Tabulation *x, const IndexSpace *s, const ExNode *n) {
     ExNode sum, by, size;
     ex_get(x->w, n->a, &sum);
     ex_get(x->w, n->b, &by);

@@ -146,7 +146,7 @@ static bool try_form(Lift *l, const Graph *g, BlockForm form, Text *out) {
                  .ngroup = 1,
                  .group = {lengths[form]},
                  .condition = "",
-                 .all = ""};
+                 .all_ranks = ""};
     rule.inputs.text = part[0].data;
     rule.from.text = part[1].data;
     rule.to.text = part[2].data;

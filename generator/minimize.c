@@ -93,7 +93,7 @@ Rule rule_reversed(Arena *a, const Rule *rule) {
     r.from = rule->to;
     r.to = rule->from;
     r.verdict = VERDICT_NONE;
-    r.condition = r.all = "";
+    r.condition = r.all_ranks = "";
     rule_identify(a, &r);
     return r;
 }

@@ -211,7 +211,7 @@ static void verdict_digest(Arena *a, const Rule *rule, char out[33]) {
     Text t = text_new(a);
     text_add(&t, "%s\n%d\n%s\n%s\n%s\n", rule->id, (int)rule->verdict,
              classes_text(a, rule->classes), rule->condition, rule->defs);
-    if (*rule->all) text_add(&t, "all %s\n", rule->all);
+    if (*rule->all_ranks) text_add(&t, "all %s\n", rule->all_ranks);
     hash_hex(t.data, t.size, out);
 }
 

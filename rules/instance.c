@@ -390,14 +390,14 @@ void rule_lengths_first(const Rule *rule, int length[]) {
     for (int g = 0; g < rule->ngroup; g++) length[g] = rule->group[g].least;
 }
 
-/* Whether the verdict names the group in `all`. */
+/* Whether the verdict names the group in `all_ranks`. */
 static bool for_all(const Rule *rule, int group) {
-    if (!rule->all) return false;
+    if (!rule->all_ranks) return false;
     for (int k = 0; k < rule->nblock; k++) {
         size_t n = strlen(rule->block[k].name);
-        for (const char *p = rule->all;
+        for (const char *p = rule->all_ranks;
              rule->block[k].group == group && (p = strstr(p, rule->block[k].name)); p += n)
-            if ((p == rule->all || p[-1] == ' ') && p[n] == '.') return true;
+            if ((p == rule->all_ranks || p[-1] == ' ') && p[n] == '.') return true;
     }
     return false;
 }

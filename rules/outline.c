@@ -158,6 +158,6 @@ bool outline_read(Arena *a, const Rule *rule, Outline *out, Error *e) {
     const char *where = rule->where.text ? rule->where.text : "";
     entries(a, where, where + strlen(where), &out->where);
     entries(a, rule->condition, rule->condition + strlen(rule->condition), &out->condition);
-    all_read(a, rule->all, &out->all);
+    all_read(a, rule->all_ranks, &out->all);
     return true;
 }

@@ -127,7 +127,7 @@ static bool verdict_parse(RuleReader *r, Rule *rule) {
     if (!classes_parse(verdict_field(r, "class=", ' '), &rule->classes))
         return rule_fail(r, "expected class= with one or more of " CLASS_WORDS ", joined by +");
     rule->condition = verdict_field(r, "where=[", ']');
-    rule->all = verdict_field(r, "all=[", ']');
+    rule->all_ranks = verdict_field(r, "all=[", ']');
     const char *defs = verdict_field(r, "defs=", ' '), *digest = verdict_field(r, "digest=", ' ');
     if (strlen(defs) != 32 || strlen(digest) != 32)
         return rule_fail(r, "expected defs= and digest= with 32 digits each");
@@ -210,7 +210,7 @@ void rules_add(RuleSet *set, Arena *a, const Rule *rule) { ARENA_APPEND(a, set->
 static bool rule_parse(RuleReader *r, RuleSet *set) {
     char name[128];
     Scan s = line_scan(r, strlen("rule"));
-    Rule rule = {.file = r->scan.name, .line = r->line.number, .condition = "", .all = ""};
+    Rule rule = {.file = r->scan.name, .line = r->line.number, .condition = "", .all_ranks = ""};
     if (!scan_name(&s, name, sizeof name)) return rule_fail(r, "expected rule NAME");
     if (!scan_end(&s)) return scan_fail(&s, s.at, "unexpected text at the end of the line");
     if (rules_find(set, name)) return rule_fail(r, "a rule of this name is already defined");

@@ -15,7 +15,7 @@ enum { RULE_BLOCKS = 6 /* at most in a rule */, RULE_ID = 17 /* bytes of an iden
 
 /* An axis block `h..` stands for any number of axes; blocks of one group have the same length. A
    verdict covers the lengths least..most of every group, and all lengths from least on for the
-   groups that it names in `all`. */
+   groups that it names in `all_ranks`. */
 typedef struct RuleBlock {
     const char *name;
     int group;
@@ -47,7 +47,7 @@ typedef struct Rule {
     Verdict verdict;
     unsigned classes;      /* bits of NumericClass */
     const char *condition; /* further conditions under which it was proved; "" if none */
-    const char *all;       /* "b.., h..": a block of each group proved at all ranks; "" if none */
+    const char *all_ranks; /* "b.., h..": a block of each group proved at all ranks; "" if none */
     char defs[33];         /* digest of the definitions of its operators, in hexadecimal */
     char digest[33];       /* digest of the rule, the verdict and defs */
 } Rule;
@@ -106,8 +106,8 @@ bool rule_instance_retyped(World *, Arena *, const Instance *, DType, Instance *
    states. The latter returns false if there are no more. */
 void rule_lengths_first(const Rule *, int length[]);
 bool rule_lengths_next(const Rule *, int length[]);
-/* Like rule_lengths_next, including the lengths that the verdict covers by `all`. Some may not type
-   because they have too many axes; the caller skips these. */
+/* Like rule_lengths_next, including the lengths that the verdict covers by `all_ranks`. Some may
+   not type because they have too many axes; the caller skips these. */
 bool rule_covered_next(const Rule *, int length[]);
 /* Whether the rule itself states these lengths. */
 bool rule_is_stated(const Rule *, const int length[]);

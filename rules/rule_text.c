@@ -46,8 +46,9 @@ void rule_print(const Rule *rule, Text *t) {
     if (rule->verdict == VERDICT_UNKNOWN) text_add(t, "unknown\n");
     if (rule->verdict == VERDICT_PROVED)
         text_add(t, "proved class=%s %s%s%swhere=[%s] defs=%s digest=%s\n",
-                 classes_text(t->arena, rule->classes), *rule->all ? "all=[" : "", rule->all,
-                 *rule->all ? "] " : "", rule->condition, rule->defs, rule->digest);
+                 classes_text(t->arena, rule->classes), *rule->all_ranks ? "all=[" : "",
+                 rule->all_ranks, *rule->all_ranks ? "] " : "", rule->condition, rule->defs,
+                 rule->digest);
 }
 
 void rule_part_place(const RulePart *part, Error *e) {

@@ -117,7 +117,7 @@ static void open_fixture(Fixture *f) {
         Rule *r = &f->set.v[k];
         if (!strcmp(r->name, "open")) continue;
         r->verdict = VERDICT_PROVED;
-        r->condition = r->all = "";
+        r->condition = r->all_ranks = "";
         r->classes = !strcmp(r->name, "loose") ? CLASS_REASSOCIATES : 0;
         rule_seal(f->w, f->arena, r);
         if (!strcmp(r->name, "edited")) r->classes = CLASS_DROPS;

@@ -189,13 +189,13 @@ static bool verdict_holds_for(const char *a, const char *b, const char *conditio
     f.set.n = 0; /* both rules have the same name */
     Rule y = *read_rule(&f, b);
     x.verdict = VERDICT_PROVED;
-    x.all = x.nblock ? arena_format(f.arena, "%s..", x.block[0].name) : "";
+    x.all_ranks = x.nblock ? arena_format(f.arena, "%s..", x.block[0].name) : "";
     x.condition = condition;
     rule_seal(f.world, f.arena, &x);
     assert_true(rule_check(f.world, &x, &f.error));
     y.verdict = x.verdict;
     y.condition = x.condition;
-    y.all = x.all;
+    y.all_ranks = x.all_ranks;
     memcpy(y.defs, x.defs, sizeof y.defs);
     memcpy(y.digest, x.digest, sizeof y.digest);
     const bool holds = rule_check(f.world, &y, &f.error);

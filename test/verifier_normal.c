@@ -269,7 +269,7 @@ static void check_rule(const Rule *rule, const int length[], bool exact, bool *c
         for (int k = 0; k < c->facts.nfact; k++) solver_assume(c->p.solver, c->facts.fact[k]);
         c->p.nsize = c->facts.nsize;
         c->p.size = c->facts.size;
-        c->p.low = c->facts.low;
+        c->p.size_low = c->facts.low;
         c->import = (NfImport){.p = &c->p,
                                .ninput = c->from.nin,
                                .input = c->from.in,

@@ -42,7 +42,7 @@ static void check_corpus(const char *path, int proved, int refuted, int unknown)
         if (r.verdict != expected)
             fail_msg("%s: %s: verdict %d: %s %s", path, rule->name, (int)r.verdict, r.why,
                      r.counterexample ? r.counterexample : "");
-        if (strstr(r.sides, "inferred"))
+        if (strstr(r.condition_sources, "inferred"))
             fail_msg("%s: %s: only where %s", path, rule->name, r.condition);
         count[r.verdict]++;
         VerifyOptions o = verify_defaults();
@@ -287,7 +287,7 @@ static void test_inferred(void **state) {
     VerifyResult r = by_default(a, groups);
     assert_int_equal(r.verdict, VERDICT_PROVED);
     assert_string_equal(r.condition, "G == 1");
-    assert_string_equal(r.sides, "inferred");
+    assert_string_equal(r.condition_sources, "inferred");
     r = by_default(a, "rule mean\n  %x : F [p, m]   %y : F [q, m]\nfrom\n  %s = concat %x %y "
                       "axis=0\n  %r = reduce_mean %s axes=[0]\n"
                       "  out %r\nto\n  %s = reduce_mean %x axes=[0]\n  %t = reduce_mean %y "
@@ -297,7 +297,7 @@ static void test_inferred(void **state) {
     assert_string_equal(r.condition, "p == q");
     r = by_default(a, needs_more);
     assert_string_equal(r.condition, "p >= 0, m - p >= 0");
-    assert_string_equal(r.sides, "right side, right side");
+    assert_string_equal(r.condition_sources, "right side, right side");
     /* Where m = 0, the left side is undefined: that is no counterexample, but no proof either. */
     r = by_default(a, "rule maximum\n  %x : F [n, 1]\nfrom\n  %b = broadcast %x shape=[n, m]\n"
                       "  %y = reduce_max %b axes=[1]\n  out %y\nto\n"

@@ -22,7 +22,7 @@ static void for_all(const char *text, const char *all) {
     Arena *a = arena_new(NULL, 0);
     VerifyResult r = verdict(a, text, switches_all);
     if (r.verdict != VERDICT_PROVED) fail_msg("%s: %s", text, r.why);
-    if (strcmp(r.all, all)) fail_msg("%s: all ranks of [%s]", text, r.all);
+    if (strcmp(r.all_ranks, all)) fail_msg("%s: all ranks of [%s]", text, r.all_ranks);
     arena_free(a);
 }
 static void test_all_ranks(void **state) {
@@ -132,7 +132,8 @@ static void test_planted(void **state) {
         Arena *a = arena_new(NULL, 0);
         VerifyResult r = verdict(a, planted[k], switches_all);
         if (r.verdict == VERDICT_PROVED)
-            fail_msg("proved%s%s: %s", *r.all ? " for all ranks of " : "", r.all, planted[k]);
+            fail_msg("proved%s%s: %s", *r.all_ranks ? " for all ranks of " : "", r.all_ranks,
+                     planted[k]);
         /* The rule is true where the block is empty, so only this check keeps it from being
            proved. */
         r = verdict(a, planted[k], off);
@@ -159,7 +160,7 @@ static void test_loaded(void **state) {
     VerifyResult r = verdict(a, text, switches_all);
     rule.verdict = r.verdict;
     rule.classes = r.classes;
-    rule.all = r.all;
+    rule.all_ranks = r.all_ranks;
     rule_seal(w, a, &rule);
     rule_print(&rule, &out);
     assert_non_null(strstr(out.data, " all=[b..] where=[]"));
@@ -169,11 +170,11 @@ static void test_loaded(void **state) {
     for (int n = 0; n <= RANK_MAX; n++) assert_non_null(library_instance(&l, 0, 1, &n));
     VerifyOptions o =
         verify_defaults(); /* verified anew: what the file says about ranks is not trusted */
-    assert_string_equal(verify_rule(a, &rule, &o).all, "b..");
-    rule.all = ""; /* the digest covers these words, too */
+    assert_string_equal(verify_rule(a, &rule, &o).all_ranks, "b..");
+    rule.all_ranks = ""; /* the digest covers these words, too */
     assert_false(rule_check(w, &rule, &e));
     rule_seal(w, a, &rule);
-    rule.all = "b..";
+    rule.all_ranks = "b..";
     assert_false(rule_check(w, &rule, &e));
     world_free(w);
     arena_free(a);

@@ -69,7 +69,7 @@ static Bounds product_of(World *w, Bounds x, Bounds y) {
     return bounds(poly_scale(w, most, -1), most);
 }
 /* Returns whether n depends on sizes only and is shown not to be negative. */
-static bool counts(const BoundsWalk *k, Poly n) {
+static bool is_count(const BoundsWalk *k, Poly n) {
     World *w = world_of(k);
     Prover *p = k->m->p;
     Monomial m;
@@ -88,7 +88,7 @@ static Bounds of_sum(const BoundsWalk *k, const ExNode *x) {
     Bounds y = with_zero(w, of_tree(k, x->a));
     for (int j = 0; j < x->n && y.known; j++) {
         const Poly n = symbol_def(w, poly_is_symbol(w, x->dims[j])).arg[0];
-        y.known = counts(k, n);
+        y.known = is_count(k, n);
         y.low = poly_mul(w, y.low, n);
         y.high = poly_mul(w, y.high, n);
     }
@@ -159,7 +159,7 @@ static Bounds of_value(NfImport *m, Value v) {
     Type t;
     const void *bytes;
     if (!is_integer(value_type(w, v)->dtype)) return unknown;
-    if (m->bounds[v].asked) return m->bounds[v];
+    if (m->bounds[v].computed) return m->bounds[v];
     Bounds y = of_type(w, value_type(w, v)->dtype);
     if (constant_get(w, v, &t, &bytes)) y = of_constant(w, &t, bytes);
     else if (!scope_is_input(m, v)) {
@@ -167,7 +167,7 @@ static Bounds of_value(NfImport *m, Value v) {
         const Ex e = sig_define(w, node.sig, value_port(w, v));
         y = e ? of_tree(&(BoundsWalk){m, &node}, e) : unknown;
     }
-    y.asked = true;
+    y.computed = true;
     return m->bounds[v] = y;
 }
 

@@ -215,11 +215,11 @@ static Part part_with(Prover *p, const Part *part, Want want) {
 void wants_hide(Prover *p, Parts *s, int from) {
     for (int k = from; k < s->n; k++)
         if (want_atom(p, s->v[k].nf)->word == WANT_BOUNDED)
-            s->v[k] = part_with(p, &s->v[k], WANT_HIDDEN);
+            s->v[k] = part_with(p, &s->v[k], WANT_BOUNDED_HIDDEN);
 }
 /* Returns whether the want is about overflow, not about where an element is defined. */
 static bool is_bound(const AtomInfo *want) {
-    return want->word == WANT_BOUNDED || want->word == WANT_HIDDEN;
+    return want->word == WANT_BOUNDED || want->word == WANT_BOUNDED_HIDDEN;
 }
 /* Returns whether the points at which the want x applies are shown to be among those at which the
    same want is given. */

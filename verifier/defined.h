@@ -14,8 +14,9 @@ typedef enum Want {
     WANT_POWER,             /* a to the power of b is defined */
     WANT_POINT,             /* the maximum a is not over an empty set */
     WANT_BOUNDED,           /* exp(a) does not overflow; not a condition of definedness */
-    WANT_HIDDEN /* like WANT_BOUNDED, but below a function that may turn an infinity into a number:
-                   relu, sigmoid, .. */
+    /* Like WANT_BOUNDED, but below a function that may turn an infinity into a number: relu,
+       sigmoid, .. */
+    WANT_BOUNDED_HIDDEN
 } Want;
 enum { WANTS_MAX = 16 };
 /* Write what a function of a, or the power a^b, requires of its arguments, in lowest terms, as
@@ -26,7 +27,7 @@ int wants_of_power(Prover *, Dom ctx, Nf a, Nf b, Nf out[WANTS_MAX]);
 
 bool wants_something(const ExNode *); /* does the node have wants? */
 bool hides_infinity(const ExNode *);  /* may it turn an infinite argument into a number? */
-/* Turns WANT_BOUNDED into WANT_HIDDEN in the parts from number `from` on. */
+/* Turns WANT_BOUNDED into WANT_BOUNDED_HIDDEN in the parts from number `from` on. */
 void wants_hide(Prover *, Parts *, int from);
 
 typedef struct Lack { /* the first want that was not shown to follow */
@@ -35,7 +36,7 @@ typedef struct Lack { /* the first want that was not shown to follow */
     Lit *condition;
 } Lack;
 /* True if, wherever ctx holds and all that is given, all that is wanted holds too. If `bounded`,
-   only WANT_BOUNDED and WANT_HIDDEN are wanted and only WANT_BOUNDED is used of what is given;
-   otherwise these two are ignored. On false, Lack says what was not shown. */
+   only WANT_BOUNDED and WANT_BOUNDED_HIDDEN are wanted and only WANT_BOUNDED is used of what is
+   given; otherwise these two are ignored. On false, Lack says what was not shown. */
 bool wants_follow(Prover *, Dom ctx, const Parts *given, const Parts *wanted, bool bounded, Lack *);
 #endif

@@ -3,8 +3,8 @@
 #define ISOMER_EQUAL_H
 #include "verifier/simplify.h"
 
-bool forms_equal(
-    Prover *, Dom ctx, Nf,
-    Nf); /* True: the two are equal at every point of ctx. False: that was not shown. */
+/* True: the two are equal at every point of ctx. False: that was not shown. */
+bool forms_equal(Prover *, Dom ctx, Nf, Nf);
+/* The same for atoms. */
 bool atoms_equal(Prover *, Dom ctx, Atom, Atom);
 #endif

@@ -18,7 +18,7 @@ void import_init(NfImport *m) {
     m->done = ARENA_NEW(m->p->arena, bool, m->room);
     m->reads = ARENA_NEW(m->p->arena, Parts, m->room);
     m->wants = ARENA_NEW(m->p->arena, Parts, m->room);
-    m->stays = ARENA_NEW(m->p->arena, uint8_t, m->room);
+    m->stays_in_type = ARENA_NEW(m->p->arena, uint8_t, m->room);
     m->bounds = ARENA_NEW(m->p->arena, Bounds, m->room);
 }
 Dom import_range(NfImport *m, Value v) {
@@ -180,7 +180,7 @@ static Nf take_nf(Scope *s, Dom ctx, const ExNode *x) {
     return sum;
 }
 /* Notes whether the part's domain has a point wherever ctx holds. Conditions on sizes alone may
-   still follow where the result is used, so they are collected in p->inhabited. */
+   still follow where the result is used, so they are collected in p->inhabited_if. */
 static void check_inhabited(Prover *p, Dom ctx, const Part *part) {
     Dom d = part->dom;
     bool plain = true;
@@ -190,7 +190,7 @@ static void check_inhabited(Prover *p, Dom ctx, const Part *part) {
         const Symbol *v;
         if (prover_entails(p, ctx, dom_make(p, 1, &l.v[k]))) continue;
         plain = !poly_variables(p, l.v[k].p, &v);
-        p->inhabited = dom_with(p, p->inhabited, l.v[k]);
+        p->inhabited_if = dom_with(p, p->inhabited_if, l.v[k]);
     }
     p->maybe_empty |= !plain;
 }

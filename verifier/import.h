@@ -16,7 +16,7 @@ typedef struct Parts {
 typedef struct Bounds { /* bounds of an integer value; see bounds.c */
     bool known;
     Poly low, high;
-    bool asked;
+    bool computed;
 } Bounds;
 /* Which elements import_reads lists. */
 typedef enum ReadsAsked {
@@ -39,11 +39,11 @@ typedef struct NfImport {
     Nf *form;
     bool *done;
     Parts *reads, *wants;
-    ReadsAsked asked;
-    bool any_padding;  /* some sum of products has a condition: READS_PADDED may list more */
-    bool any_stopping; /* some operation may stop a NaN: READS_PASSING may list fewer */
-    bool any_maximum;  /* a maximum or minimum of two occurs: a form may lack one argument */
-    uint8_t *stays;    /* see stays() in wrap.c; 0: not computed yet */
+    ReadsAsked reads_asked;
+    bool any_padding;       /* some sum of products has a condition: READS_PADDED may list more */
+    bool any_stopping;      /* some operation may stop a NaN: READS_PASSING may list fewer */
+    bool any_maximum;       /* a maximum or minimum of two occurs: a form may lack one argument */
+    uint8_t *stays_in_type; /* see stays_in_type() in wrap.c; 0: not computed yet */
     Bounds *bounds;
     int nlack; /* conditions on sizes under which integers would stay in their types */
     Lit lack[LACKS_MAX];
@@ -57,10 +57,10 @@ Dom import_range(NfImport *, Value); /* the indices m->index lie inside the valu
    operations. */
 Nf import_value(NfImport *, Value);
 /* The elements of inputs that the value reads, at m->index, including those that have no effect;
-   m->asked says which of them are listed. READS_PADDED: a sum of products under a condition reads
-   each factor wherever that factor has an element, like kernels that multiply a weight by the zeros
-   of a padding. READS_PASSING leaves out elements that are read only where a NaN may be stopped:
-   NaN^0 and 1^NaN are 1, and an operator with OP_SELECTS or OP_DECIDES compares. */
+   m->reads_asked says which of them are listed. READS_PADDED: a sum of products under a condition
+   reads each factor wherever that factor has an element, like kernels that multiply a weight by the
+   zeros of a padding. READS_PASSING leaves out elements that are read only where a NaN may be
+   stopped: NaN^0 and 1^NaN are 1, and an operator with OP_SELECTS or OP_DECIDES compares. */
 const Parts *import_reads(NfImport *, Value);
 /* The parts with their indices substituted, simplified under ctx. */
 Parts reads_subst(Prover *, Dom ctx, const Parts *, Map);

@@ -46,7 +46,7 @@ static void read_summand(Scope *s, const ExNode *x, Reach r, Parts *out) {
     const bool padding = x->kind == EX_SUM && x->cond.n && is_product(p->w, x->a);
     const bool outer = s->padded;
     s->m->any_padding |= padding;
-    s->padded |= padding && s->m->asked == READS_PADDED;
+    s->padded |= padding && s->m->reads_asked == READS_PADDED;
     if (!s->padded) r = reach_where(p, r, scope_condition(s, &x->cond));
     read_tree(s, x->a, r, out);
     s->padded = outer;
@@ -181,8 +181,8 @@ static void read_element(Scope *s, const ExNode *x, Reach r, Parts *out) {
     Prover *p = s->m->p;
     Poly to[RANK_MAX];
     const Value v = s->node->in[x->word];
-    s->m->any_stopping |= s->stops && !s->wants;
-    if (s->stops && !s->wants && s->m->asked == READS_PASSING) return;
+    s->m->any_stopping |= s->may_stop_nan && !s->wants;
+    if (s->may_stop_nan && !s->wants && s->m->reads_asked == READS_PASSING) return;
     const Parts *inner = s->wants ? import_wants(s->m, v) : import_reads(s->m, v);
     const Map m = scope_index(s, x, to);
     if (s->padded) r = reach_where(p, r, element_exists(s, x, to));
@@ -190,10 +190,10 @@ static void read_element(Scope *s, const ExNode *x, Reach r, Parts *out) {
     for (int k = 0; k < inner->n; k++) add_part(p, out, part_under(p, &inner->v[k], m, r));
 }
 static void read_stopped(Scope *s, bool stops, Ex e, Reach r, Parts *out) {
-    const bool outer = s->stops;
-    s->stops |= stops;
+    const bool outer = s->may_stop_nan;
+    s->may_stop_nan |= stops;
     read_tree(s, e, r, out);
-    s->stops = outer;
+    s->may_stop_nan = outer;
 }
 /* Lists what a power reads. x^0 and 1^x are 1 even if x is NaN, so the base passes a NaN only if
    the exponent is a constant other than 0, and the exponent only if the base is a constant other
@@ -228,7 +228,7 @@ static bool read_exact(Scope *s, Ex e, const ExNode *x, Reach r, Parts *out) {
 }
 static void read_tree(Scope *s, Ex e, Reach r, Parts *out) {
     Prover *p = s->m->p;
-    const bool computed = !s->wants && s->m->asked == READS_COMPUTED;
+    const bool computed = !s->wants && s->m->reads_asked == READS_COMPUTED;
     const int before = out->n;
     ExNode x;
     if (!e) return;
@@ -291,7 +291,7 @@ const Parts *import_reads(NfImport *m, Value v) {
     Parts *s = &m->reads[v];
     if (s->done) return s;
     const bool is_input = import_is_input(m, v, &form);
-    if (is_input && m->asked != READS_COMPUTED) add_part(m->p, s, (Part){.nf = form});
+    if (is_input && m->reads_asked != READS_COMPUTED) add_part(m->p, s, (Part){.nf = form});
     else if (!is_input && !is_constant(m, v)) look_at(m, v, false, s);
     s->done = true;
     return s;

@@ -9,8 +9,8 @@
 /* PAIRED_MAX: the most templates that are combined into pairs. SINGLES_MAX: the most single
    guesses. */
 enum {
-    NAMES_MAX = 24,
-    TEMPLATES_MAX = 5 * NAMES_MAX * NAMES_MAX,
+    SYMBOLS_MAX = 24,
+    TEMPLATES_MAX = 5 * SYMBOLS_MAX * SYMBOLS_MAX,
     PAIRED_MAX = 60,
     SINGLES_MAX = 8
 };
@@ -29,7 +29,7 @@ typedef struct Infer {
     int n; /* models */
     const SizeModel *model;
     Models same; /* the models that a guess should cover; in the others it must not hold */
-    int nname, name[NAMES_MAX]; /* the symbols that are used, as positions in i->symbol */
+    int nsymbol, symbol[SYMBOLS_MAX]; /* the symbols that are used, as positions in i->symbol */
     int count;
     Template *v;
 } Infer;
@@ -40,38 +40,38 @@ static Models both(const Models *a, const Models *b) {
     for (size_t k = 0; k < sizeof r.bit / sizeof *r.bit; k++) r.bit[k] = a->bit[k] & b->bit[k];
     return r;
 }
-static int size(const Models *m) {
+static int models_count(const Models *m) {
     int n = 0;
     for (size_t k = 0; k < sizeof m->bit / sizeof *m->bit; k++)
         n += __builtin_popcountll(m->bit[k]);
     return n;
 }
 /* How many models in the set the guess should cover. */
-static int cover(const Infer *x, const Models *m) {
+static int models_covered(const Infer *x, const Models *m) {
     Models good = both(m, &x->same);
-    return size(&good);
+    return models_count(&good);
 }
 static Template template_of(const Infer *x, const char *text, const Models *m) {
-    int good = cover(x, m);
-    return (Template){text, *m, size(m) - good, good};
+    int good = models_covered(x, m);
+    return (Template){text, *m, models_count(m) - good, good};
 }
-static const char *name(const Infer *x, int k) {
-    return world_text(x->w, symbol_def(x->w, x->i->symbol[x->name[k]]).word);
+static const char *symbol_name(const Infer *x, int k) {
+    return world_text(x->w, symbol_def(x->w, x->i->symbol[x->symbol[k]]).word);
 }
 static int64_t model_value(const Infer *x, int k, int model) {
-    return x->model[model].value[x->name[k]];
+    return x->model[model].value[x->symbol[k]];
 }
 
 /* Chooses the symbols to use: of symbols that agree in all models only one. */
-static void choose_names(Infer *x) {
-    for (int s = 0; s < x->i->nsymbol && x->nname < NAMES_MAX; s++) {
+static void choose_symbols(Infer *x) {
+    for (int s = 0; s < x->i->nsymbol && x->nsymbol < SYMBOLS_MAX; s++) {
         bool known = false;
-        for (int k = 0; k < x->nname && !known; k++) {
+        for (int k = 0; k < x->nsymbol && !known; k++) {
             known = true;
             for (int m = 0; m < x->n && known; m++)
                 known = x->model[m].value[s] == model_value(x, k, m);
         }
-        if (!known) x->name[x->nname++] = s;
+        if (!known) x->symbol[x->nsymbol++] = s;
     }
 }
 
@@ -103,8 +103,8 @@ static bool may_be_negative(const Infer *x, int a) {
 static void add_templates(Infer *x) {
     Arena *m = x->arena;
     x->v = ARENA_NEW(m, Template, TEMPLATES_MAX);
-    for (int a = 0; a < x->nname; a++) {
-        const char *s = name(x, a);
+    for (int a = 0; a < x->nsymbol; a++) {
+        const char *s = symbol_name(x, a);
         add_template(x, arena_format(m, "%s >= 0", s), is_least, a, -1, 0);
         add_template(x, arena_format(m, "%s >= 1", s), is_least, a, -1, 1);
         if (may_be_negative(x, a))
@@ -113,9 +113,9 @@ static void add_templates(Infer *x) {
         add_template(x, arena_format(m, "%s - 2*floor(%s/2) == 1", s, s), is_like, a, -1, 1);
         add_template(x, arena_format(m, "%s - 2*floor(%s/2) == 0", s, s), is_like, a, -1, 0);
     }
-    for (int a = 0; a < x->nname; a++)
-        for (int b = 0; b < x->nname; b++) {
-            const char *s = name(x, a), *t = name(x, b);
+    for (int a = 0; a < x->nsymbol; a++)
+        for (int b = 0; b < x->nsymbol; b++) {
+            const char *s = symbol_name(x, a), *t = symbol_name(x, b);
             if (a < b) add_template(x, arena_format(m, "%s == %s", s, t), is_equal, a, b, 0);
             if (a != b) add_template(x, arena_format(m, "%s >= %s", s, t), is_least, a, b, 0);
             if (a < b)
@@ -176,10 +176,10 @@ int infer_guesses(World *w, Arena *arena, const Instance *i, int nmodel, const S
     Infer x = {.w = w, .arena = arena, .i = i, .n = nmodel, .model = model};
     int n = 0;
     label_models(&x, false);
-    if (size(&x.same) == nmodel) label_models(&x, true);
-    int good = size(&x.same);
+    if (models_count(&x.same) == nmodel) label_models(&x, true);
+    int good = models_count(&x.same);
     if (!good || good == nmodel) return 0;
-    choose_names(&x);
+    choose_symbols(&x);
     add_templates(&x);
     for (int k = 0; k < x.count; k++)
         if (!x.v[k].bad)

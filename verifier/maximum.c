@@ -9,12 +9,12 @@
 
 /* FLAT_MAX: nested maxima are merged as long as there are at most so many parts. */
 enum { PARTS_MAX = 24, FLAT_MAX = 12 };
-typedef struct Parts {
+typedef struct PartArray {
     int n;
     Part v[PARTS_MAX];
-} Parts;
+} PartArray;
 
-static void push_part(Prover *p, Parts *s, Part x) {
+static void push_part(Prover *p, PartArray *s, Part x) {
     if (s->n == PARTS_MAX) prover_fail(p, "a maximum has too many parts");
     if (!dom_false(p, x.dom)) s->v[s->n++] = x;
 }
@@ -79,7 +79,7 @@ static Part joined_part(Prover *p, const Part *outer, Part inner, Nf nf) {
 }
 /* Appends the parts that replace x if a term of x is a maximum, times a positive number. False if
    there is none, or there would be too many parts. */
-static bool flatten_part(Prover *p, const Part *x, Parts *out) {
+static bool flatten_part(Prover *p, const Part *x, PartArray *out) {
     int n = nf_size(p, x->nf);
     for (int k = 0; k < n; k++) {
         Ratio c;
@@ -98,7 +98,7 @@ static bool flatten_part(Prover *p, const Part *x, Parts *out) {
 }
 /* Uses max{.., b - c*M, ..} = max{.. + c*M, b, ..} - c*M for a maximum M that mentions no variable
    of a part. Adds -c*M to *subtract. */
-static bool raise_negative(Prover *p, Parts *s, Nf *subtract) {
+static bool raise_negative(Prover *p, PartArray *s, Nf *subtract) {
     for (int j = 0; j < s->n; j++) {
         int n = nf_size(p, s->v[j].nf);
         for (int k = 0; k < n; k++) {
@@ -122,9 +122,9 @@ static bool raise_negative(Prover *p, Parts *s, Nf *subtract) {
     }
     return false;
 }
-static void flatten_all(Prover *p, Parts *s) {
+static void flatten_all(Prover *p, PartArray *s) {
     for (int round = 0; round < 4; round++) {
-        Parts next = {0};
+        PartArray next = {0};
         bool any = false;
         for (int k = 0; k < s->n; k++)
             if (flatten_part(p, &s->v[k], &next)) any = true;
@@ -138,7 +138,7 @@ static void flatten_all(Prover *p, Parts *s) {
 
 /* Splits a part by the guards of its form, which may mention the part's own variables: each cell
    becomes a part with the guards as conditions. */
-static void split_part(Prover *p, Dom ctx, const Part *x, Parts *out) {
+static void split_part(Prover *p, Dom ctx, const Part *x, PartArray *out) {
     Cell cell[CELLS_MAX];
     int n = cells_make(p, dom_and(p, ctx, x->dom), 1, &x->nf, 0, NULL, cell);
     for (int k = 0; k < n; k++) {
@@ -154,7 +154,7 @@ static bool dominated(Prover *p, const Part *x, const Part *y) { /* x <= y at ev
                 (!x->nvar || !memcmp(x->var, y->var, sizeof *x->var * (size_t)x->nvar));
     return (over || same) && nf_nonnegative(p, minus(p, y->nf, x->nf));
 }
-static void drop_dominated(Prover *p, Parts *s) {
+static void drop_dominated(Prover *p, PartArray *s) {
     for (int k = 0; k < s->n; k++)
         for (int j = 0; j < s->n; j++)
             if (j != k && dominated(p, &s->v[k], &s->v[j])) {
@@ -175,7 +175,7 @@ static bool has_term(Prover *p, Nf nf, const BodyInfo *b, Ratio c) {
     }
     return false;
 }
-static Nf shared_terms(Prover *p, const Parts *s) {
+static Nf shared_terms(Prover *p, const PartArray *s) {
     int n = nf_size(p, s->v[0].nf), m = 0;
     NfTerm *t = ARENA_NEW(p->arena, NfTerm, n);
     for (int k = 0; k < n; k++) {
@@ -190,7 +190,7 @@ static Nf shared_terms(Prover *p, const Parts *s) {
     }
     return nf_from(p, m, t);
 }
-static NfTerm shared_factor(Prover *p, const Parts *s) {
+static NfTerm shared_factor(Prover *p, const PartArray *s) {
     Nf nf[PARTS_MAX];
     int n = 0, nvar;
     const Symbol *var = variables_of(p, s->n, s->v, &nvar);
@@ -202,7 +202,7 @@ static NfTerm shared_factor(Prover *p, const Parts *s) {
 }
 
 /* The maximum of the parts, after raise_negative. */
-static Nf raised_parts(Prover *p, Parts *s) {
+static Nf raised_parts(Prover *p, PartArray *s) {
     flatten_all(p, s);
     drop_dominated(p, s);
     if (s->n == 1 && plain(&s->v[0])) return s->v[0].nf;
@@ -217,7 +217,7 @@ static Nf raised_parts(Prover *p, Parts *s) {
     return nf_add(p, shared, nf_mul(p, nf_of(p, factor), most));
 }
 
-static Nf of_parts(Prover *p, Parts *s) {
+static Nf of_parts(Prover *p, PartArray *s) {
     Nf subtract = 0;
     for (int round = 0; round < 4 && raise_negative(p, s, &subtract); round++) continue;
     return nf_add(p, raised_parts(p, s), subtract);
@@ -232,7 +232,7 @@ Nf apply_max(Prover *p, Dom ctx, int n, const Part *part) {
     for (int k = 0; k < n; k++) nf[k] = part[k].nf;
     int cells = cells_make(p, ctx, n, nf, nvar, var, cell);
     for (int c = 0; c < cells; c++) {
-        Parts s = {0};
+        PartArray s = {0};
         Dom here = dom_and(p, ctx, cell[c].guard);
         for (int k = 0; k < n; k++) {
             Part x = part[k];

@@ -65,9 +65,9 @@ struct Prover {
     Normal *tables;
     Escape *escape; /* where prover_fail jumps */
     const char *why;
-    int nsize; /* symbols size[k] known to be at least low[k], which is >= 0 */
+    int nsize; /* symbols size[k] known to be at least size_low[k], which is >= 0 */
     const Symbol *size;
-    const int64_t *low;
+    const int64_t *size_low;
     uint64_t steps, most_steps; /* see prover_spend */
     int depth;                  /* how deeply simplifications are nested */
     /* The indices of the output being compared, which may be split into digits. */
@@ -88,8 +88,8 @@ struct Prover {
     /* Bit k says that input k is a single number that is not 0 wherever the left side is
        defined. */
     uint64_t nonzero;
-    Dom inhabited; /* conditions on sizes under which the domains of maxima have a point */
-    Trace *trace;  /* NULL if no trace is wanted */
+    Dom inhabited_if; /* conditions on sizes under which the domains of maxima have a point */
+    Trace *trace;     /* NULL if no trace is wanted */
 };
 
 void normal_init(Prover *); /* makes the tables; w, arena and solver are set before */

@@ -118,7 +118,7 @@ static bool output_equal(Attempt *a, int k) {
     trace_stage(p->trace, arena_format(p->arena, "output %d%s", k + 1, attempt_words(p)));
     Output o = {import_value(&a->import, i->from.out[k]), import_value(&a->import, i->to.out[k]),
                 import_range(&a->import, i->from.out[k])};
-    if (!prover_entails(p, o.ctx, p->inhabited)) p->maybe_empty = true;
+    if (!prover_entails(p, o.ctx, p->inhabited_if)) p->maybe_empty = true;
     p->index = a->import.index;
     p->nindex = RANK_MAX;
     p->split.variable = 0;
@@ -226,7 +226,7 @@ static Reading compare_reads(Attempt *a, ReadsAsked asked) {
     trace_stage(p->trace, stages[asked]);
     p->lenient = true;
     import_init(&a->import);
-    a->import.asked = asked;
+    a->import.reads_asked = asked;
     for (int k = 0; k < a->instance->from.nout && reading != READS_OTHER; k++) {
         const Reading here = output_reads(a, k);
         if (here > reading) reading = here;
@@ -267,13 +267,13 @@ static unsigned float_classes(Attempt *a, bool exact) {
     const RuleNumbers x = a->numbers;
     unsigned classes = CLASS_EXACT;
     if (!exact) classes |= CLASS_REASSOCIATES | (x.divide ? CLASS_DIVIDES : 0);
-    if (x.differ || (x.unfit && !exact && !a->any_numbers)) classes |= CLASS_ROUNDS;
+    if (x.rounded_unlike || (x.any_rounded && !exact && !a->any_numbers)) classes |= CLASS_ROUNDS;
     if (a->reading == READS_MORE) classes |= CLASS_SPREADS;
     if (a->reading == READS_OTHER) classes |= CLASS_DROPS;
     if (exact && a->import.any_padding && compare_reads(a, READS_PADDED) != READS_SAME)
         classes |= CLASS_REASSOCIATES;
     if (!exact && a->defines) classes |= CLASS_DEFINES;
-    if (!exact && (a->overflows || x.written)) classes |= CLASS_OVERFLOWS;
+    if (!exact && (a->overflows || x.may_write_out)) classes |= CLASS_OVERFLOWS;
     const bool rounded = classes & (CLASS_REASSOCIATES | CLASS_DIVIDES | CLASS_ROUNDS);
     return x.jump && rounded ? classes | CLASS_JUMPS : classes;
 }
@@ -334,7 +334,7 @@ static bool assume_sizes(Attempt *a) {
     }
     p->nsize = a->facts.nsize;
     p->size = a->facts.size;
-    p->low = a->facts.low;
+    p->size_low = a->facts.low;
     for (int k = 0; k < a->facts.nfact; k++) solver_assume(p->solver, a->facts.fact[k]);
     for (int k = 0; k < a->facts.nsolved; k++)
         explain_value(p, "by the conditions", a->facts.from[k], a->facts.to[k], DOM_TRUE);
@@ -472,8 +472,9 @@ static void run_stages(Attempt *a) {
     a->proof.proved = proof_holds(a);
     if (!a->proof.proved) return;
     a->numbers = rule_numbers(p->w, p->arena, a->instance);
-    if (a->numbers.accurate) a->exact = false;
-    if (a->numbers.unfit && !a->numbers.differ && !a->exact && !optional_stage(a, for_any_numbers))
+    if (a->numbers.has_accurate_op) a->exact = false;
+    if (a->numbers.any_rounded && !a->numbers.rounded_unlike && !a->exact &&
+        !optional_stage(a, for_any_numbers))
         a->any_numbers = false;
     p->any_numbers = false;
     classify_reads(a);

@@ -7,7 +7,7 @@
 typedef struct Missing { /* a needed condition that does not follow, in the rule's own symbols */
     Lit lit;
     /* What needs the condition: "right side", "outputs", "definedness" or "integers". */
-    const char *side;
+    const char *needed_by;
 } Missing;
 typedef struct Proof {
     bool proved;

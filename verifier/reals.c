@@ -33,10 +33,10 @@ static Nf part_at(Reals *r, const Part *x, const Symbol *var, Dom *dom) {
 /* Translates a form at the point of a choice. If the point is not in its domain, a maximum in the
    form may be over an empty set; so what is stated about it holds under `here` only. */
 static Z3_ast at_point(Reals *r, Z3_ast here, Nf nf) {
-    Z3_ast before = r->under;
-    r->under = here;
+    Z3_ast before = r->point_exists;
+    r->point_exists = here;
     Z3_ast v = translate_form(r, nf);
-    r->under = before;
+    r->point_exists = before;
     return v;
 }
 /* For a part over variables: states that `greatest` is the value of the part at a point of its
@@ -67,8 +67,8 @@ static Z3_ast maximum(Reals *r, const AtomInfo *a, Nf of) {
         real_assert(r, real_le(r, part, m));
         is[k] = real_equal(r, m, part);
     }
-    real_assert_if(r, r->under, Z3_mk_or(r->z, (unsigned)a->npart, is));
-    r->related = true;
+    real_assert_if(r, r->point_exists, Z3_mk_or(r->z, (unsigned)a->npart, is));
+    r->worth_asking = true;
     return m;
 }
 /* If the conditions of the other maximum's part follow at the point of the choice c, the point is
@@ -100,7 +100,7 @@ static Z3_ast atom(Reals *r, Atom x) {
     if (v) return v;
     if (a->kind == AT_BASE) {
         v = translate_form(r, a->a);
-        r->related = true;
+        r->worth_asking = true;
     } else v = a->kind == AT_MAX ? maximum(r, a, nf_atom(r->p, x)) : real_fresh(r);
     if (!real_known(r, a)) real_remember(r, a, nf_atom(r->p, x), v);
     if (a->kind == AT_FN) real_add_function(r, (Function)a->word, translate_form(r, a->a), v);
@@ -116,7 +116,7 @@ static Z3_ast inverse(Reals *r, Z3_ast x, bool positive) {
            product = real_equal(r, real_times(r, x, v), r->one);
     real_assert(r,
                 positive ? product : Z3_mk_ite(r->z, is_zero, real_equal(r, v, r->zero), product));
-    r->related = true;
+    r->worth_asking = true;
     return v;
 }
 static Z3_ast real_power(Reals *r, Z3_ast x, int64_t n) {
@@ -131,7 +131,7 @@ static Z3_ast real_root(Reals *r, Z3_ast x, int64_t q, bool positive) {
     real_assert(
         r, positive ? is_root
                     : Z3_mk_ite(r->z, real_le(r, r->zero, x), is_root, real_equal(r, v, r->zero)));
-    r->related = true;
+    r->worth_asking = true;
     return v;
 }
 static Z3_ast factor(Reals *r, const Factor *f) {
@@ -247,7 +247,7 @@ static const char *real_text(void *user, const char *name) {
 static bool contradicts(Reals *r, const char *shown, Nf nf) {
     compare_all(r);
     real_relate_sigmoids(r);
-    if (!r->related || r->too_large) return false;
+    if (!r->worth_asking || r->too_large) return false;
     Z3_params q = Z3_mk_params(r->z);
     Z3_params_inc_ref(r->z, q);
     Z3_params_set_uint(r->z, q, Z3_mk_string_symbol(r->z, "rlimit"), LIMIT);
@@ -281,7 +281,7 @@ static Reals *reals_open(Prover *p, Dom ctx) {
     r->real = Z3_mk_real_sort(r->z);
     r->zero = real_number(r, 0);
     r->one = real_number(r, 1);
-    r->under = r->yes = Z3_mk_true(r->z);
+    r->point_exists = r->yes = Z3_mk_true(r->z);
     r->s = Z3_mk_solver_for_logic(r->z, Z3_mk_string_symbol(r->z, "QF_NRA"));
     Z3_solver_inc_ref(r->z, r->s);
     return r;
@@ -297,7 +297,7 @@ static Z3_ast sign_of(Reals *r, RealSign x) {
 bool reals_zero_given(Prover *p, Dom ctx, Nf nf, int n, const RealSign *given) {
     Reals *r = reals_open(p, ctx);
     for (int k = 0; k < n; k++) real_assert(r, sign_of(r, given[k]));
-    r->related = n > 0;
+    r->worth_asking = n > 0;
     real_assert(r, Z3_mk_not(r->z, real_equal(r, translate_form(r, nf), r->zero)));
     bool zero = contradicts(r, "= 0", nf);
     reals_close(r);
@@ -307,7 +307,7 @@ bool reals_follow(Prover *p, Dom ctx, int n, const RealSign *given, RealSign goa
     Reals *r = reals_open(p, ctx);
     for (int k = 0; k < n; k++) real_assert(r, sign_of(r, given[k]));
     real_assert(r, Z3_mk_not(r->z, sign_of(r, goal)));
-    r->related = true;
+    r->worth_asking = true;
     bool follows = contradicts(r, goal.nonzero ? "is not 0" : ">= 0", goal.nf);
     reals_close(r);
     return follows;

@@ -107,7 +107,7 @@ static void say_whole(Reals *r, Function f, Z3_ast at, Z3_ast value) {
 }
 void real_add_value(Reals *r, Function f, Z3_ast at, Z3_ast value, Z3_ast when) {
     const FunctionFacts *facts = function_facts(f);
-    r->related = true;
+    r->worth_asking = true;
     if (!r->p->exact && isfinite(facts->at_zero) && !has_point(r, f))
         add_point(r, f, r->zero, real_rational(r, ratio((int64_t)(2 * facts->at_zero), 2)), r->yes);
     add_point(r, f, at, value, when);

@@ -29,7 +29,7 @@ typedef struct Reals {
     Z3_sort real;
     Z3_ast zero, one, yes;
     /* The condition under which the point being looked at exists. */
-    Z3_ast under;
+    Z3_ast point_exists;
     int nknown, npoint, nfresh;
     const void *key[KNOWN_MAX]; /* the AtomInfo or BodyInfo that has a term of Z3, value[k] */
     Z3_ast value[KNOWN_MAX];
@@ -41,9 +41,9 @@ typedef struct Reals {
     Choice choice[CHOICES_MAX];
     int nsaid, roomsaid;
     Z3_ast *said; /* the assertions, kept if obligations are collected */
-    /* `related`: more than a sign is stated about some atom, so that asking may help. `too_large`:
-       a limit was exceeded, so that the question is not asked. */
-    bool related, too_large;
+    /* `worth_asking`: more than a sign is stated about some atom, so that asking may help.
+       `too_large`: a limit was exceeded, so that the question is not asked. */
+    bool worth_asking, too_large;
 } Reals;
 
 /* Terms and statements (reals_terms.c). A statement stays in force until the question ends. */

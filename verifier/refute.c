@@ -41,7 +41,7 @@ typedef struct Refute {
     Number *param_value;
     enum Data data;
     int64_t elements; /* the most elements of a tensor */
-    bool undefined;   /* searches for elements that only the left side defines */
+    bool left_only;   /* searches for elements that only the left side defines */
     bool values_only; /* outputs whose sizes differ do not count */
     bool small;
 } Refute;
@@ -196,7 +196,7 @@ static bool number_usable(const Refute *r, Number x) {
     return r->num->known(x) && isfinite(r->num->approx(x));
 }
 static bool differ(const Refute *r, Number a, Number b) {
-    if (r->undefined) return number_usable(r, a) && !number_usable(r, b);
+    if (r->left_only) return number_usable(r, a) && !number_usable(r, b);
     if (!number_usable(r, a) || !number_usable(r, b)) return false;
     if (r->num != &numbers_real) return !r->num->equal(a, b);
     double x = a.real, y = b.real, scale = fabs(x) > fabs(y) ? fabs(x) : fabs(y);
@@ -296,7 +296,7 @@ static bool compare_sides(Refute *r, Refutation *out) {
 static bool try_data(Refute *r, Refutation *out) {
     Random before = r->random;
     bool known = true;
-    r->num = r->undefined ? &numbers_real : &numbers_ratio;
+    r->num = r->left_only ? &numbers_real : &numbers_ratio;
     if (!run_both(r)) return false;
     if (compare_sides(r, out)) return true;
     for (int k = 0; k < r->i->from.nout; k++)
@@ -360,7 +360,7 @@ Refutation refute_instance(World *w, Arena *arena, const Instance *i, const Refu
     if (!prepare_sides(r, o)) return out;
     try_shapes(r, o->shapes, DATA_NONZERO, DATA_NONZERO, &out);
     if (!out.found && !o->quick) try_shapes(r, o->shapes, DATA_INTEGERS, DATA_SPREAD, &out);
-    r->undefined = true;
+    r->left_only = true;
     if (!out.found && !o->defined_only)
         try_shapes(r, o->shapes, DATA_INTEGERS, DATA_POSITIVE, &out);
     return out;
@@ -369,7 +369,7 @@ Refutation refute_instance(World *w, Arena *arena, const Instance *i, const Refu
 /* ---- models */
 
 /* Returns whether one of the models has the current sizes. */
-static bool conditions_met(const Refute *r, int n, const SizeModel *v) {
+static bool model_known(const Refute *r, int n, const SizeModel *v) {
     while (n--) {
         bool same = true;
         for (int k = 0; k < r->i->nsymbol && same; k++)
@@ -385,7 +385,7 @@ int refute_models(World *w, Arena *arena, const Instance *i, const RefuteOptions
     if (!prepare_sides(r, o)) return 0;
     r->num = &numbers_real;
     for (int try = 0; try < TRIES && n < o->shapes; try++) {
-        if (!draw_sizes(r, try) || conditions_met(r, n, out)) continue;
+        if (!draw_sizes(r, try) || model_known(r, n, out)) continue;
         const int64_t *value = values(r);
         ArenaMark mark = arena_mark(arena);
         Refutation found = {0};

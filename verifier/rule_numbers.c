@@ -17,7 +17,7 @@ typedef struct NumberSide { /* what occurs in the definitions of one side */
     int nstated, room_stated, n, room;
     Ex *stated; /* the numbers in attributes that the rule states */
     RuleNumber *number;
-    int accurate; /* the number of operators with OP_ACCURATE */
+    int naccurate; /* the number of operators with OP_ACCURATE */
     /* `divides`: recip or exp occurs. `computes`: an attribute is computed from real variables.
        `jumps`: a function that is not continuous occurs. */
     bool divides, computes, jumps;
@@ -83,7 +83,7 @@ static NumberSide look_graph(World *w, Arena *arena, const Graph *g, const Graph
         Node n = node_get(w, live.v[k]);
         Attr attr[ATTRS_MAX];
         sig_attr(w, n.sig, attr);
-        s.accurate += (n.op->flags & OP_ACCURATE) != 0;
+        s.naccurate += (n.op->flags & OP_ACCURATE) != 0;
         for (int j = 0; j < n.nout; j++)
             find_numbers(&s, value_type(w, n.out + (Value)j)->dtype, n.nin > 0,
                          sig_define(w, n.sig, j));
@@ -112,18 +112,18 @@ static bool number_fits(World *w, const RuleNumber *l) {
 static void compare_numbers(World *w, const NumberSide *a, const NumberSide *b, RuleNumbers *out) {
     for (int k = 0; k < a->n; k++) {
         if (number_fits(w, &a->number[k])) continue;
-        out->unfit = true;
-        out->differ |= !has_number(b, a->number[k]);
+        out->any_rounded = true;
+        out->rounded_unlike |= !has_number(b, a->number[k]);
     }
 }
 RuleNumbers rule_numbers(World *w, Arena *arena, const Instance *i) {
     NumberSide from = look_graph(w, arena, &i->from, &i->from_stated),
                to = look_graph(w, arena, &i->to, &i->to_stated);
-    RuleNumbers out = {.differ = to.computes,
+    RuleNumbers out = {.rounded_unlike = to.computes,
                        .divide = from.divides || to.divides,
                        .jump = from.jumps || to.jumps,
-                       .accurate = from.accurate || to.accurate,
-                       .written = from.accurate > to.accurate};
+                       .has_accurate_op = from.naccurate || to.naccurate,
+                       .may_write_out = from.naccurate > to.naccurate};
     compare_numbers(w, &from, &to, &out);
     compare_numbers(w, &to, &from, &out);
     return out;

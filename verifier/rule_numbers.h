@@ -4,12 +4,14 @@
 #include "rules/rule.h"
 
 typedef struct RuleNumbers {
-    bool unfit;    /* a number is not representable in the type that holds it: it is rounded */
-    bool differ;   /* such a number is rounded on one side only, or in different types */
-    bool divide;   /* exp or a division occurs */
-    bool jump;     /* a function that is not continuous occurs: floor, round, sign, .. */
-    bool accurate; /* an operator occurs whose kernel differs from its definition (OP_ACCURATE) */
-    bool written;  /* the right side has fewer of these: it may have a definition written out */
+    /* A number is not representable in the type that holds it: it is rounded. */
+    bool any_rounded;
+    bool rounded_unlike; /* such a number is rounded on one side only, or in different types */
+    bool divide;         /* exp or a division occurs */
+    bool jump;           /* a function that is not continuous occurs: floor, round, sign, .. */
+    /* An operator occurs whose kernel differs from its definition (OP_ACCURATE). */
+    bool has_accurate_op;
+    bool may_write_out; /* the right side has fewer of these: it may write out a definition */
 } RuleNumbers;
 /* Collects these facts for both sides. Both graphs must be free of composites. */
 RuleNumbers rule_numbers(World *, Arena *, const Instance *);

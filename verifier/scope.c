@@ -43,7 +43,7 @@ Scope scope_new(NfImport *m, const Node *node, Value v) {
                .node = node,
                .dtype = t,
                .whole = whole,
-               .stops = !whole && (node->op->flags & (OP_SELECTS | OP_DECIDES)) != 0};
+               .may_stop_nan = !whole && (node->op->flags & (OP_SELECTS | OP_DECIDES)) != 0};
     World *w = m->p->w;
     Dims d = scope_sizes(m, v);
     for (int k = 0; k < m->nsolved; k++) scope_bind(&s, m->from[k], m->to[k]);

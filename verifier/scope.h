@@ -9,12 +9,12 @@
 typedef struct Scope {
     NfImport *m;
     const Node *node;
-    Dom range;   /* the range of the indices of the element */
-    bool wants;  /* import_reads.c collects wants, not elements that are read */
-    bool stops;  /* the element may be a number although what is read here is NaN */
-    bool padded; /* inside a product whose factors are read wherever they have elements
-                    (READS_PADDED) */
-    DType dtype; /* element type of the node's result */
+    Dom range;         /* the range of the indices of the element */
+    bool wants;        /* import_reads.c collects wants, not elements that are read */
+    bool may_stop_nan; /* the element may be a number although what is read here is NaN */
+    bool padded;       /* inside a product whose factors are read wherever they have elements
+                          (READS_PADDED) */
+    DType dtype;       /* element type of the node's result */
     bool whole;  /* no floats here: the arithmetic of integers and truth values does not round */
     int n, room; /* the definition's symbol from[k] means to[k] */
     Symbol *from;

@@ -10,7 +10,7 @@ static bool is_bare(const Part *x) { return !x->nvar && !x->dom; }
 
 static bool size_at_least(Prover *p, Symbol s, int64_t low) {
     for (int k = 0; k < p->nsize; k++)
-        if (p->size[k] == s) return p->low[k] >= low;
+        if (p->size[k] == s) return p->size_low[k] >= low;
     return false;
 }
 bool atom_positive(Prover *p, Atom a) {

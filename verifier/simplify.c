@@ -23,7 +23,7 @@ static void push_term(Prover *p, Terms *s, NfTerm t) {
 /* ---- equations */
 
 /* How unlike an index a solution is: the number of its products with a negative coefficient. */
-static int awkward(Prover *p, Poly value) {
+static int negative_products(Prover *p, Poly value) {
     int bad = 0;
     PolyScan s = poly_scan(p->w, value);
     for (Monomial m; poly_next(&s, &m);) bad += m.degree > 1 && m.coefficient < 0;
@@ -45,7 +45,7 @@ static bool solve_one(Prover *p, Dom ctx, NfTerm *t, Lit l) {
     }
     for (int k = 0; k < t->nvar; k++)
         if (solve_for(p, l.p, t->var[k], &value) &&
-            (!best || awkward(p, value) < awkward(p, best_value))) {
+            (!best || negative_products(p, value) < negative_products(p, best_value))) {
             best = t->var[k];
             best_value = value;
         }

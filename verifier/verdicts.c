@@ -36,9 +36,9 @@ const char *verdict_print(Arena *a, int index, const char *id, const char *name,
     cJSON_AddStringToObject(x, "name", name);
     cJSON_AddStringToObject(x, "verdict", words[r->verdict]);
     cJSON_AddItemToObject(x, "where", list_of(a, r->condition));
-    cJSON_AddItemToObject(x, "sides", list_of(a, r->sides));
+    cJSON_AddItemToObject(x, "sides", list_of(a, r->condition_sources));
     add_text(x, "category", r->category);
-    cJSON_AddItemToObject(x, "all_ranks", list_of(a, r->all));
+    cJSON_AddItemToObject(x, "all_ranks", list_of(a, r->all_ranks));
     add_text(x, "class", r->verdict == VERDICT_PROVED ? classes_text(a, r->classes) : NULL);
     cJSON_AddNumberToObject(x, "ms", r->ms);
     cJSON_AddNumberToObject(x, "queries", r->queries);
@@ -63,15 +63,16 @@ static const char *joined_list(Arena *a, const cJSON *list) {
 }
 static bool read_verdict(Arena *a, const cJSON *x, VerifyResult *r) {
     const char *word = text_of(a, x, "verdict", ""), *class = text_of(a, x, "class", "exact");
-    *r = (VerifyResult){.verdict = !strcmp(word, "proved")    ? VERDICT_PROVED
-                                   : !strcmp(word, "refuted") ? VERDICT_REFUTED
-                                                              : VERDICT_UNKNOWN,
-                        .condition = joined_list(a, cJSON_GetObjectItemCaseSensitive(x, "where")),
-                        .all = joined_list(a, cJSON_GetObjectItemCaseSensitive(x, "all_ranks")),
-                        .sides = joined_list(a, cJSON_GetObjectItemCaseSensitive(x, "sides")),
-                        .category = text_of(a, x, "category", ""),
-                        .why = text_of(a, x, "why", ""),
-                        .counterexample = text_of(a, x, "counterexample", NULL)};
+    *r = (VerifyResult){
+        .verdict = !strcmp(word, "proved")    ? VERDICT_PROVED
+                   : !strcmp(word, "refuted") ? VERDICT_REFUTED
+                                              : VERDICT_UNKNOWN,
+        .condition = joined_list(a, cJSON_GetObjectItemCaseSensitive(x, "where")),
+        .all_ranks = joined_list(a, cJSON_GetObjectItemCaseSensitive(x, "all_ranks")),
+        .condition_sources = joined_list(a, cJSON_GetObjectItemCaseSensitive(x, "sides")),
+        .category = text_of(a, x, "category", ""),
+        .why = text_of(a, x, "why", ""),
+        .counterexample = text_of(a, x, "counterexample", NULL)};
     const cJSON *ms = cJSON_GetObjectItemCaseSensitive(x, "ms"),
                 *queries = cJSON_GetObjectItemCaseSensitive(x, "queries");
     r->ms = cJSON_IsNumber(ms) ? ms->valuedouble : 0;
@@ -105,7 +106,7 @@ static const char *key(const Journal *j, const Rule *rule) {
     Rule copy = *rule;
     copy.verdict = VERDICT_PROVED;
     copy.classes = 0;
-    copy.condition = copy.all = "";
+    copy.condition = copy.all_ranks = "";
     rule_seal(j->w, j->arena, &copy);
     world_reset(j->w, j->mark);
     Text t = text_new(j->arena);

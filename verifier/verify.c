@@ -14,7 +14,7 @@
 
 /* Limits of effort. If one is reached, a true rule may get a weaker verdict or a longer proof, but
    no false rule is proved. */
-/* COMBINATIONS_MAX: the most combinations of lengths that are compared for `all`. A group that
+/* COMBINATIONS_MAX: the most combinations of lengths that are compared for all_ranks. A group that
    needs more is left out of it. */
 enum { COMBINATIONS_MAX = 200 };
 typedef enum Outcome {
@@ -57,26 +57,26 @@ static void note_proved(Verify *v, const int length[]) {
     if (v->nproved == PROVED_MAX) return;
     memcpy(v->proved[v->nproved++], length, sizeof *length * (size_t)v->rule->ngroup);
 }
-/* Adds groups to result.all, one after the other. A group is added if every combination is covered
-   in which it and the groups added before have any length, and the others have the lengths that the
-   rule states. */
+/* Adds groups to result.all_ranks, one after the other. A group is added if every combination is
+   covered in which it and the groups added before have any length, and the others have the lengths
+   that the rule states. */
 static void find_all_ranks(Verify *v) {
     Rule rule = *v->rule;
-    rule.all = ""; /* an earlier verdict does not count */
+    rule.all_ranks = ""; /* an earlier verdict does not count */
     for (int g = 0; g < rule.ngroup; g++) {
         int length[RULE_BLOCKS], k = 0, tried = 0;
         bool covered = true;
         while (rule.block[k].group != g) k++;
-        const char *before = rule.all;
-        rule.all =
+        const char *before = rule.all_ranks;
+        rule.all_ranks =
             arena_format(v->arena, "%s%s%s..", before, *before ? ", " : "", rule.block[k].name);
         rule_lengths_first(&rule, length);
         while (rule_covered_next(&rule, length) && covered)
             if (!rule_is_stated(v->rule, length))
                 covered = tried++ < COMBINATIONS_MAX && is_covered(v, length);
-        if (!covered) rule.all = before;
+        if (!covered) rule.all_ranks = before;
     }
-    v->result.all = rule.all;
+    v->result.all_ranks = rule.all_ranks;
 }
 
 /* ---- all lengths */
@@ -152,7 +152,8 @@ VerifyResult verify_rule(Arena *arena, const Rule *rule, const VerifyOptions *o)
     v->rule = rule;
     v->options = o;
     v->condition = "";
-    v->result = (VerifyResult){.condition = "", .all = "", .sides = "", .category = "", .why = ""};
+    v->result = (VerifyResult){
+        .condition = "", .all_ranks = "", .condition_sources = "", .category = "", .why = ""};
     v->explain = text_new(arena);
     v->trace = (Trace){.arena = arena,
                        .words = o->explain ? &v->explain : NULL,
@@ -169,8 +170,9 @@ VerifyResult verify_rule(Arena *arena, const Rule *rule, const VerifyOptions *o)
     arena_free(v->work);
     bool proved = v->result.verdict == VERDICT_PROVED;
     v->result.condition = proved ? v->condition : "";
-    if (!proved) v->result.all = "";
-    v->result.sides = proved ? verify_joined(v, v->conditions.n, v->conditions.side) : "";
+    if (!proved) v->result.all_ranks = "";
+    v->result.condition_sources =
+        proved ? verify_joined(v, v->conditions.n, v->conditions.source) : "";
     if (proved) v->result.category = "";
     v->result.explanation = v->explain.data;
     if (proved) note_obligations(v);

@@ -19,12 +19,12 @@ typedef struct VerifyResult { /* strings live in the caller's arena */
     Verdict verdict;
     unsigned classes;      /* PROVED: bits of NumericClass */
     const char *condition; /* PROVED: what was added to the rule's own `where`; "" if nothing */
-    /* PROVED: a block of each group for which the verdict holds at all ranks, as in Rule.all; "" if
-       none. */
-    const char *all;
-    /* For each of the conditions where it comes from, joined by ", ": a side of Missing (proof.h)
+    /* PROVED: a block of each group for which the verdict holds at all ranks, as in Rule.all_ranks;
+       "" if none. */
+    const char *all_ranks;
+    /* For each of the conditions where it comes from, joined by ", ": Missing.needed_by (proof.h)
        or "inferred". "" if there are none. */
-    const char *sides;
+    const char *condition_sources;
     /* Not PROVED: "useless" if the rule holds only where a size is at most 1, "vacuous" if no sizes
        satisfy its conditions, "invalid" if it is not a pair of graphs; otherwise "". */
     const char *category;

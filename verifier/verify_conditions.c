@@ -28,7 +28,7 @@ static bool for_every_length(const Verify *v, const char *text) {
 static bool add_condition(Verify *v, Conditions *c, const char *text, const char *side) {
     if (c->n == CONDITIONS_MAX || !for_every_length(v, text)) return false;
     c->text[c->n] = text;
-    c->side[c->n++] = side;
+    c->source[c->n++] = side;
     return true;
 }
 const char *verify_joined(Verify *v, int n, const char *const *part) {
@@ -45,7 +45,7 @@ static bool add_missing(Verify *v, Conditions *c, const Missing *m) {
     Text t = text_new(v->arena);
     poly_print(v->w, m->lit.p, &t);
     text_add(&t, m->lit.eq ? " == 0" : " >= 0");
-    return add_condition(v, c, t.data, m->side);
+    return add_condition(v, c, t.data, m->needed_by);
 }
 /* Searches for a counterexample to a guess before it is proved: at a few small sizes, then at
    many. */
@@ -178,9 +178,9 @@ static void weaken(Verify *v, const int length[], const Instance *before) {
     Refutation found;
     for (int k = v->conditions.n; k-- > 0;) {
         Conditions c = v->conditions;
-        if (c.side[k] == inferred) continue;
+        if (c.source[k] == inferred) continue;
         memmove(c.text + k, c.text + k + 1, sizeof *c.text * (size_t)(c.n - k - 1));
-        memmove(c.side + k, c.side + k + 1, sizeof *c.side * (size_t)(c.n - k - 1));
+        memmove(c.source + k, c.source + k + 1, sizeof *c.source * (size_t)(c.n - k - 1));
         c.n--;
         holds_under(v, length, before, &c, true, GUESS_BUDGET, &found);
     }

@@ -11,10 +11,11 @@ enum {
     CONDITIONS_MAX = 16,  /* conditions added to a rule; if it needs more it is not proved */
     PROVED_MAX = 16       /* lengths that are kept to compare later ones with (spectators) */
 };
-/* Conditions added to a rule, as text, and where each comes from (Missing.side or "inferred"). */
+/* Conditions added to a rule, as text, and where each comes from (Missing.needed_by or
+   "inferred"). */
 typedef struct Conditions {
     int n;
-    const char *text[CONDITIONS_MAX], *side[CONDITIONS_MAX];
+    const char *text[CONDITIONS_MAX], *source[CONDITIONS_MAX];
 } Conditions;
 typedef struct Verify { /* lives in an arena, since a longjmp loses local variables */
     Arena *arena;       /* the caller's */

@@ -7,7 +7,7 @@
 #include "verifier/verify.h"
 
 typedef struct VerifyArguments {
-    const char *out, *json, *directory, *obligations, *explain, *memory_limit, *help;
+    const char *out, *json, *counterexample_dir, *obligations, *explain, *memory_limit, *help;
     int64_t budget, jobs, memory_mib;
     bool no_preconditions, resume, quiet, version;
 } VerifyArguments;
@@ -15,7 +15,7 @@ typedef struct VerifyArguments {
    and are less than these. */
 typedef struct VerifyFile {
     const char *path;
-    int rules, refusals;
+    int rules_end, refusals_end;
 } VerifyFile;
 typedef struct VerifyProgram {
     Arena *arena;

@@ -45,7 +45,7 @@ static const OptionDef option_table[] = {
      .help = "Writes the verdicts to FILE as JSON (format: verifier/README.md)."},
     {.name = "counterexample-dir",
      .kind = OPT_TEXT,
-     .at = offsetof(VerifyArguments, directory),
+     .at = offsetof(VerifyArguments, counterexample_dir),
      .value = "DIR",
      .help = "Writes the counterexample of each refuted rule to DIR/ID.txt; makes DIR."},
     {.name = "explain",
@@ -124,7 +124,7 @@ static const char *const verdict_words[] = {"none", "PROVED", "REFUTED", "UNKNOW
 /* Prints each condition with the side from which it comes. */
 static void print_conditions(const VerifyResult *r) {
     const char *sep = " where ";
-    const char *text = r->condition, *side = r->sides;
+    const char *text = r->condition, *side = r->condition_sources;
     while (*text) {
         int n = part_length(text), m = part_length(side);
         printf("%s%.*s (%.*s)", sep, n, text, m, side);
@@ -146,7 +146,7 @@ static void report_one(VerifyProgram *p, int k, const VerifyResult *r) {
         printf("%-7s %s %-32s %8.1f ms %5d queries", verdict_words[r->verdict], rule->id,
                rule->name, r->ms, r->queries);
         if (r->verdict == VERDICT_PROVED) printf("  %s", classes_text(p->arena, r->classes));
-        if (*r->all) printf("  all ranks of %s", r->all);
+        if (*r->all_ranks) printf("  all ranks of %s", r->all_ranks);
         if (*r->condition) print_conditions(r);
         if (*r->category) printf("  %s", r->category);
         if (r->verdict != VERDICT_PROVED && *r->why) printf("  %s", r->why);
@@ -155,7 +155,7 @@ static void report_one(VerifyProgram *p, int k, const VerifyResult *r) {
         if (r->explanation) printf("%s", r->explanation);
         fflush(stdout);
     }
-    if (r->counterexample && p->o.directory) program_write_counterexample(p, rule, r);
+    if (r->counterexample && p->o.counterexample_dir) program_write_counterexample(p, rule, r);
     if (r->obligations && p->o.obligations) program_index_obligations(p, rule, r->obligations);
     if (p->terminal) fprintf(stderr, "%d of %d", p->done, p->set.n);
 }
@@ -284,10 +284,13 @@ static bool verify_files(VerifyProgram *p, const StringList *files) {
     p->skip = ARENA_NEW(p->arena, bool, p->set.n);
     p->again = ARENA_NEW(p->arena, int, p->set.n);
     for (int k = 0; k < p->set.n; k++)
-        p->result[k] = (VerifyResult){
-            .condition = "", .all = "", .sides = "", .category = "", .why = "not reached"};
+        p->result[k] = (VerifyResult){.condition = "",
+                                      .all_ranks = "",
+                                      .condition_sources = "",
+                                      .category = "",
+                                      .why = "not reached"};
     if (!files_given_usable(p, files)) return false;
-    if (p->o.directory && !folder_make(p->o.directory, &p->error)) return false;
+    if (p->o.counterexample_dir && !folder_make(p->o.counterexample_dir, &p->error)) return false;
     if (!program_open_obligations(p) || !open_journal(p)) return false;
     if (!p->o.explain) find_equal(p);
     take_known(p);

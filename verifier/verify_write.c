@@ -7,7 +7,7 @@
 void program_write_counterexample(VerifyProgram *p, const Rule *rule, const VerifyResult *r) {
     const char *text =
         arena_format(p->arena, "rule %s (%s)\n%s\n", rule->name, rule->id, r->counterexample);
-    const char *path = arena_format(p->arena, "%s/%s.txt", p->o.directory, rule->id);
+    const char *path = arena_format(p->arena, "%s/%s.txt", p->o.counterexample_dir, rule->id);
     file_write(path, text, strlen(text), &p->error);
 }
 void program_index_obligations(VerifyProgram *p, const Rule *rule, const char *line) {
@@ -28,7 +28,7 @@ bool program_write_rules(VerifyProgram *p) {
             rule->verdict = r->verdict;
             rule->classes = r->classes;
             rule->condition = r->verdict == VERDICT_PROVED ? r->condition : "";
-            rule->all = r->verdict == VERDICT_PROVED ? r->all : "";
+            rule->all_ranks = r->verdict == VERDICT_PROVED ? r->all_ranks : "";
             if (r->verdict == VERDICT_PROVED) rule_seal(w, p->arena, rule);
             world_reset(w, mark);
         }
@@ -41,15 +41,15 @@ bool program_write_rules(VerifyProgram *p) {
 /* Adds the rules of a file, including those that could not be read, in the order of the file.
    `rule` and `refusal` are the numbers of the first ones. */
 static void file_json(const VerifyProgram *p, const VerifyFile *f, int rule, int refusal, Text *t) {
-    for (int index = 0; rule < f->rules || refusal < f->refusals; index++) {
+    for (int index = 0; rule < f->rules_end || refusal < f->refusals_end; index++) {
         const char *line;
-        if (refusal < f->refusals && p->refused.v[refusal].number == index) {
+        if (refusal < f->refusals_end && p->refused.v[refusal].number == index) {
             const char *why = arena_format(p->arena, "it cannot be expressed: %s",
                                            p->refused.v[refusal++].reason);
             VerifyResult none = {.verdict = VERDICT_UNKNOWN,
                                  .condition = "",
-                                 .all = "",
-                                 .sides = "",
+                                 .all_ranks = "",
+                                 .condition_sources = "",
                                  .category = "",
                                  .why = why};
             line = verdict_print(p->arena, index, NULL, arena_format(p->arena, "taso-%d", index),
@@ -65,8 +65,8 @@ static void file_json(const VerifyProgram *p, const VerifyFile *f, int rule, int
 bool program_write_json(VerifyProgram *p) {
     Text t = text_new(p->arena), all = text_new(p->arena);
     for (int k = 0; k < p->nfile; k++)
-        file_json(p, &p->file[k], k ? p->file[k - 1].rules : 0, k ? p->file[k - 1].refusals : 0,
-                  &t);
+        file_json(p, &p->file[k], k ? p->file[k - 1].rules_end : 0,
+                  k ? p->file[k - 1].refusals_end : 0, &t);
     text_add(&all, "[\n%s\n]\n", t.data ? t.data : "");
     return file_write(p->o.json, all.data, all.size, &p->error);
 }

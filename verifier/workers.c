@@ -65,7 +65,7 @@ static bool read_all(int fd, void *data, size_t n) {
 
 /* The place of text k of a result, in the order in which texts are sent. */
 static const char **texts_of(VerifyResult *r, int k) {
-    const char **v[TEXTS] = {&r->condition,   &r->all,        &r->sides,
+    const char **v[TEXTS] = {&r->condition,   &r->all_ranks,  &r->condition_sources,
                              &r->category,    &r->why,        &r->counterexample,
                              &r->explanation, &r->obligations};
     return v[k];
@@ -113,8 +113,8 @@ static void write_obligations(Arena *a, const char *folder, const Rule *rule, Ve
     if (e.kind == E_NONE) return;
     *r = (VerifyResult){.verdict = VERDICT_UNKNOWN,
                         .condition = "",
-                        .all = "",
-                        .sides = "",
+                        .all_ranks = "",
+                        .condition_sources = "",
                         .category = "",
                         .ms = r->ms,
                         .queries = r->queries};
@@ -219,8 +219,8 @@ static bool finish_worker(Pool *p, ProverWorker *w) {
     if (!receive_result(p, w, &r)) {
         r = (VerifyResult){.verdict = VERDICT_UNKNOWN,
                            .condition = "",
-                           .all = "",
-                           .sides = "",
+                           .all_ranks = "",
+                           .condition_sources = "",
                            .category = "",
                            .why = "its worker process died: out of memory, or killed"};
         stop(w, true); /* give_job() starts another */

@@ -48,7 +48,7 @@ static bool is_minimum(World *w, Ex e, Ex *of) {
     ex_get(w, most, &x);
     return x.kind == EX_MAXIMUM && is_negated(w, x.a, of);
 }
-static bool stays(NfImport *, Value);
+static bool stays_in_type(NfImport *, Value);
 
 /* Returns whether the expression's value is always one of the elements and numbers in it, all of
    which stay in the result's type. */
@@ -60,7 +60,7 @@ static bool tree_stays(const WrapWalk *k, Ex e) {
     ex_get(w, e, &x);
     switch (x.kind) {
     case EX_NUM: return x.q == 1 && in_range(k->type, x.p);
-    case EX_AT: return type_of(k, x.word) == k->type && stays(k->m, k->node->in[x.word]);
+    case EX_AT: return type_of(k, x.word) == k->type && stays_in_type(k->m, k->node->in[x.word]);
     case EX_MAX2:
     case EX_MIN2:
     case EX_IF:
@@ -81,20 +81,20 @@ static bool constant_stays(World *w, Value v, bool *good) {
     return true;
 }
 /* Returns whether the value never leaves its element type; true if it is not an integer. */
-static bool stays(NfImport *m, Value v) {
+static bool stays_in_type(NfImport *m, Value v) {
     enum { YES = 1, NO };
     World *w = m->p->w;
     DType type = value_type(w, v)->dtype;
     bool good = true;
     if (!whole(type)) return true;
-    if (m->stays[v]) return m->stays[v] == YES;
+    if (m->stays_in_type[v]) return m->stays_in_type[v] == YES;
     if (scope_is_input(m, v)) return true;
     if (!constant_stays(w, v, &good)) {
         Node node = node_get(w, value_node(w, v));
         Ex e = sig_define(w, node.sig, value_port(w, v));
         good = e && (tree_stays(&(WrapWalk){m, &node, type}, e) || bounds_in_type(m, v));
     }
-    m->stays[v] = good ? YES : NO;
+    m->stays_in_type[v] = good ? YES : NO;
     return good;
 }
 
@@ -108,7 +108,7 @@ static bool is_congruent(const WrapWalk *k, uint32_t input) {
            (whole(from) && whole(k->type) && dtype_bits(from) >= dtype_bits(k->type));
 }
 static const char *element_risk(const WrapWalk *k, uint32_t input, bool ring) {
-    if ((ring && is_congruent(k, input)) || stays(k->m, k->node->in[input])) return NULL;
+    if ((ring && is_congruent(k, input)) || stays_in_type(k->m, k->node->in[input])) return NULL;
     return "integers may overflow their type before they are compared or converted";
 }
 static const char *index_risk(const WrapWalk *k, Ex index) {

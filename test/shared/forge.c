@@ -9,6 +9,6 @@ void rule_forge(Arena *a, Rule *rule, const char *defs) {
     rule->verdict = VERDICT_PROVED;
     text_add(&t, "%s\n%d\n%s\n%s\n%s\n", rule->id, (int)rule->verdict,
              classes_text(a, rule->classes), rule->condition, rule->defs);
-    if (*rule->all) text_add(&t, "all %s\n", rule->all);
+    if (*rule->all_ranks) text_add(&t, "all %s\n", rule->all_ranks);
     hash_hex(t.data, t.size, rule->digest);
 }

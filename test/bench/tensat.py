@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The seven graphs on which TENSAT (Yang et al., MLSys 2021) compares itself with TASO, as ONNX
-files with random weights, batch 1: tensat.py FOLDER [NAME ..]. Made after the descriptions that
-both publish; their BERT has neither softmax nor norms nor the layers between, so a complete one
-stands beside it (bert_complete). VGG-19 is without its classifier, where nothing can be rewritten.
-"""
+"""Writes the seven graphs on which TENSAT (Yang et al., MLSys 2021) compares itself with TASO as
+ONNX files with random weights and batch 1: tensat.py FOLDER [NAME ..]. They follow the descriptions
+that both have published. Their BERT has neither softmax, nor normalizations, nor the usual
+feed-forward layers, so there is also a complete one (bert_complete). VGG-19 is without its
+classifier, in which nothing can be rewritten."""
 
 import math, os, sys
 import numpy as np, onnx
@@ -11,7 +11,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 
 class Net:
-    """An ONNX graph under construction; every method returns the name of a value."""
+    """An ONNX graph under construction. The methods add nodes or weights and return the name of the
+    new value."""
 
     def __init__(self, name, **inputs):
         self.name, self.random = name, np.random.default_rng(0)

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Damaged model files through the whole of optimize-model: mutate.py N [SEED [FIRST [SECONDS]]], at
-most N and not beyond SECONDS.
+"""Sends damaged model files through the whole of optimize-model: mutate.py N [SEED [FIRST
+[SECONDS]]] runs at most N of them, and begins none after SECONDS.
 
-The k-th mutant depends on the seed and k only. One in seven is of a real model (the smaller the
-likelier), the others of libonnx-testdata's files. A mutant has one to four changes, each of bits, a
-slice cut out, a length, a number, a name put in another's place, or a field duplicated, dropped,
-moved or replaced; where a field of an inner message changes, the lengths around it are corrected,
-so that the change reaches what comes after the parser. What must hold: a documented exit code, a
-message where it is not 0, an output exactly where it is 0, no sanitizer's report, at most 60
-seconds and 4 GB. A mutant that breaks this is kept in build/mutants. Environment: BUILD (build),
-ISOMER_MODELS (.cache/models).
-"""
+The k-th mutant depends only on the seed and on k. One in seven is made from a real model, more
+likely from a small one, and the others from files of libonnx-testdata. A mutant has one to four
+changes: bits are flipped, a slice is cut out, a length or a number is changed, a name is replaced
+by another, or a field is duplicated, dropped, moved or replaced. If a field of an inner message
+changes, the lengths around it are corrected, so that the change gets past the parser.
+
+For each mutant, optimize-model must end with a documented exit status, with a message if that is
+not 0, and with an output exactly if it is 0. It must not cause a sanitizer's report, and may take
+at most 60 seconds and 4 GB. Mutants that break this are printed and kept in build/mutants. Exit
+status: 1 if there are any. Environment: BUILD (build), ISOMER_MODELS (.cache/models)."""
 
 import collections, glob, os, random, shutil, subprocess, sys, time
 
@@ -21,7 +22,7 @@ PROGRAM, KEEP, TESTDATA = (
     "/usr/share/libonnx-testdata/data",
 )
 CODES, MEMORY_KB, LARGEST, REAL = {0, 1, 3, 4, 5}, 4 << 20, 6_000_000, 0.15
-# Which fields hold messages: {message: {field: message}}
+# The fields that hold messages: {message: {field: message}}.
 INNER = {
     "model": {7: "graph", 8: "opset", 25: "function"},
     "function": {7: "node", 9: "opset"},
@@ -53,7 +54,7 @@ def take_varint(data, at):
 
 
 def fields(data):
-    """[(number, kind, whole, contents)] of a message."""
+    """The fields of a message: a list of (number, kind, whole field, contents)."""
     out, at = [], 0
     while at < len(data):
         start = at
@@ -133,7 +134,7 @@ def change_field(rng, one, names):
 
 
 def change_message(rng, name, data, names):
-    """One change at a random place of a message or of one inside it."""
+    """Makes one change at a random place of a message or of a message inside it."""
     if not data:
         return data
     if rng.random() < 0.02:
@@ -165,7 +166,7 @@ def change_message(rng, name, data, names):
 
 
 def names_in(data):
-    """Of the values and operators of the main graph."""
+    """The names of the values and operators of the main graph."""
     graphs = [part[3] for part in fields(data) if part[:2] == (7, 2)]
     nodes = [part[3] for graph in graphs for part in fields(graph) if part[:2] == (1, 2)]
     return [
@@ -183,7 +184,7 @@ def mutate(rng, data, names):
 
 
 class Server:
-    """optimize-forks: a child of it for each run."""
+    """A process of optimize-forks, which forks a child for each run."""
 
     def __init__(self):
         environment = dict(
@@ -198,7 +199,7 @@ class Server:
         )
 
     def run(self, path, out, messages):
-        """(exit code, or minus the signal; seconds; KB)"""
+        """Runs optimize-model: (exit status or minus the number of a signal, seconds, KB)."""
         self.process.stdin.write(
             "\t".join([messages, path, out, "--cost", "flops", "--steps", "50", "-q"]) + "\n"
         )
@@ -224,7 +225,7 @@ def complaint(code, messages, kb, out):
 
 
 class Sources:
-    """Files to start from, read once."""
+    """The files from which mutants are made. Each is read only once."""
 
     def __init__(self):
         self.real = [
@@ -240,7 +241,7 @@ class Sources:
         self.files = {p: self.read(p) for p in self.real}
         self.weights = [
             (len(self.files[p][1]) + 100) ** -1.5 for p in self.real
-        ]  # large graphs take longer
+        ]  # small models are likelier, since large ones take longer
 
     @staticmethod
     def read(path):
@@ -302,7 +303,7 @@ def main():
         if code == 1 and not why:
             print(
                 f"mutant {k} of {os.path.basename(name)}: {messages[:1000]}", flush=True
-            )  # documented, but what a rule or a kernel got wrong is worth a look
+            )  # status 1 is documented, but a wrong rule or kernel is worth a look
         if (k - first) % 500 == 499:
             tell()
     server.process.stdin.close()

@@ -1,11 +1,11 @@
-"""A random model as it is built: every value is carried with its numbers, at two sizes where the
-model has open ones, so that each node that is added is known to be valid and to give moderate
-numbers. What does not run, or overflows, is not added.
+"""A random model under construction. Every value has its elements with it, so that each node that
+is added is known to be valid and to give numbers of moderate size. A node that does not run, or
+whose result overflows, is not added.
 
-A size is a pair (at the first sizes, at the second); sizes of a model without open ones are pairs
-of equals. `values` lists all values that nodes may use; makers of operators (operators.py) choose
-among them by `pick`, or ask for new ones by `fresh`.
-"""
+Every value has elements at two sets of sizes, "the first sizes" and "the second sizes", which
+differ in the open sizes of the model. So the size of an axis is a pair of numbers, which are equal
+if the size is fixed. `values` lists all values that nodes may use. Makers of operators
+(operators.py) choose among them by `pick`, or ask for new ones by `fresh`."""
 
 import random
 import numpy, onnx
@@ -31,12 +31,12 @@ ODD = ["", "a b", "1", "x/y:0", "ü", "%x", "a\\b", "$", "in-x", "x.1", '"q"', "
 
 
 class Reject(Exception):
-    """This node is not added."""
+    """Raised if a node cannot be added."""
 
 
 class Value:
-    """name, element type, arrays at both sizes; constant: an initializer (stored) or made of
-    such."""
+    """A value of the model: name, element type, and arrays at both sizes. `constant`: it is an
+    initializer or computed only from initializers; `stored`: nodes may not pick it."""
 
     def __init__(self, name, dtype, arrays, constant=False, stored=False):
         self.name, self.dtype, self.arrays, self.constant = name, dtype, arrays, constant
@@ -49,7 +49,7 @@ class Value:
 
     @property
     def shape(self):
-        """At the first sizes."""
+        """The shape at the first sizes."""
         return list(self.arrays[0].shape)
 
     @property
@@ -67,8 +67,8 @@ class Value:
 
 
 class Input:
-    """How a graph input is drawn: uniform in [low, high], whole numbers where the type is so;
-    given: fixed arrays at both sizes."""
+    """How an input of the model is drawn: uniform in [low, high], as integers if the type is one.
+    `given`: fixed arrays at both sizes; `default`: the input has a default value."""
 
     def __init__(self, value, low, high, given=None, default=False):
         self.value, self.low, self.high, self.given = value, low, high, given
@@ -76,17 +76,20 @@ class Input:
 
 
 class Builder:
+    """A model under construction. Everything random comes from the seed. `opened`: whether sizes
+    may be open; `accepts`: whether ONNX Runtime runs a node."""
+
     def __init__(self, seed, opset, dtype=F32, opened=False, lend=None, accepts=None):
         self.random = random.Random(seed)
         self.numbers = numpy.random.default_rng(self.random.getrandbits(64))
         self.opset, self.dtype, self.opened = opset, dtype, opened
-        self.lend = lend  # computes a node in float where the reference cannot
-        self.accepts = accepts or (lambda *_: True)  # does ONNX Runtime run such a node?
+        self.lend = lend  # computes a node in float if the reference cannot
+        self.accepts = accepts or (lambda *_: True)
         self.nodes, self.values, self.inputs, self.initializers = [], [], [], []
         self.functions, self.count, self.symbols = [], 0, {}
         self.odd = self.random.random() < 0.08
         self.names = set()
-        self.weights = 0.8  # how many of the second operands are initializers
+        self.weights = 0.8  # the share of second operands that are initializers
 
     # ---- chance
 
@@ -115,7 +118,7 @@ class Builder:
     # ---- sizes
 
     def dim(self):
-        """A size for a new axis."""
+        """A random size for a new axis, as a pair."""
         d = self.choice([1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8])
         if self.opened and self.chance(0.25):
             return self.choice([(2, 3), (3, 5), (4, 2), (1, 4), (5, 1), (6, 4)])
@@ -135,7 +138,7 @@ class Builder:
         return self.numbers.integers(int(low), int(high) + 1, shape).astype(NUMPY[dtype])
 
     def fresh(self, size, dtype=None, low=-1.0, high=1.0, kind=None):
-        """A new value of these sizes: kind input, constant, or None for either."""
+        """A new value with these sizes. `kind`: "input", "constant", or None for either."""
         dtype = dtype or self.dtype
         size = [d if isinstance(d, tuple) else (d, d) for d in size]
         varies = any(a != b for a, b in size)
@@ -158,8 +161,8 @@ class Builder:
         return value
 
     def constant(self, array, dtype, default=None):
-        """An initializer, now and then a Constant node; default: it is an input too, drawn from
-        that span."""
+        """A new initializer, or now and then a Constant node. `default`: it is also an input, which
+        is drawn from that range."""
         array = numpy.asarray(array)
         array = rounded(dtype, array) if dtype in FLOATS else array.astype(NUMPY[dtype])
         value = Value(self.name("c"), dtype, (array, array), True, True)
@@ -182,10 +185,11 @@ class Builder:
         self.initializers.append(proto(value.name, dtype, array))
         return value
 
-    # ---- values there are
+    # ---- existing values
 
     def pick(self, types=None, rank=None, where=None, new=0.2, low=-1.0, high=1.0, kind="input"):
-        """A value of one of these types and ranks; a new one now and then, or where none fits."""
+        """An existing value of one of these types and ranks, or a new one, now and then (`new`) or
+        if none fits. `where`: a further condition."""
         types = set(types or [self.dtype])
         low_rank, high_rank = rank or (0, 5)
         fit = [
@@ -212,14 +216,15 @@ class Builder:
         self.initializers = [t for t in self.initializers if t.name != value.name]
 
     def hide(self, values):
-        """Sizes of these depend on data: they are outputs only."""
+        """Makes values whose sizes depend on data only outputs: no node may read them."""
         for v in values if isinstance(values, list) else [values]:
             v.stored = True
 
     # ---- nodes
 
     def add(self, kind, inputs, outputs=1, domain="", wanted=None, lend=False, **attributes):
-        """The node's results, if it is valid at both sizes; wanted: which outputs have names."""
+        """Adds a node and returns its results. Raises Reject if it is not valid at both sizes.
+        `wanted`: the numbers of the outputs that have names."""
         names = ["" if v is None else v.name for v in inputs]
         while names and not names[-1]:
             names.pop()
@@ -232,7 +237,7 @@ class Builder:
         return self.place(node, inputs, lend)
 
     def place(self, node, inputs, lend=False):
-        """Adds a node whose inputs are these values."""
+        """Adds a node with these values as inputs and returns its results."""
         kind, results = node.op_type, list(node.output)
         if kind in CONVOLUTIONS and any(0 in a.shape[1:] for v in inputs if v for a in v.arrays):
             raise Reject("ONNX Runtime does not come back from a convolution of no channels")
@@ -268,7 +273,7 @@ class Builder:
         return made[0] if len(made) == 1 else made
 
     def types(self, node, inputs):
-        """Element types of the results, by ONNX's own inference."""
+        """The types of the results according to ONNX's own inference."""
         schema = onnx.defs.get_schema(node.op_type, self.opset, node.domain)
         known = {
             v.name: helper.make_tensor_type_proto(v.dtype, v.shape) for v in inputs if v is not None
@@ -306,7 +311,8 @@ class Builder:
         ]
 
     def whole(self, node, inputs, at):
-        """The reference splits anything."""
+        """Rejects a Split whose parts do not add up to the whole, since ONNX's reference accepts
+        it."""
         given = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
         if node.op_type == "Split":
             n = inputs[0].arrays[at].shape[given.get("axis", 0)]
@@ -332,7 +338,7 @@ class Builder:
 
 
 def fits(array, kind):
-    """Has the array the sizes that inference found?"""
+    """Whether the array has the sizes that inference found."""
     if array is None or kind is None or not kind.HasField("shape"):
         return True
     dims = kind.shape.dim
@@ -342,7 +348,7 @@ def fits(array, kind):
 
 
 def rounded(dtype, x):
-    """As the element type holds it, in double."""
+    """The numbers rounded to the element type, in double."""
     with numpy.errstate(all="ignore"):
         x = numpy.asarray(x, "f8")
         if dtype == F16:
@@ -359,7 +365,7 @@ def bfloat(x):
 
 
 def typed(dtype, array):
-    """As numpy holds the element type."""
+    """The array in numpy's type for the element type."""
     if dtype == BF16:
         return bfloat(array)
     return numpy.asarray(array).astype({F32: "f4", F16: "f2", F64: "f8"}.get(dtype) or NUMPY[dtype])

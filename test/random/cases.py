@@ -1,5 +1,5 @@
-"""Cases in folders: model.onnx, and case.json with the options of optimize-model, how inputs are
-drawn, and what was wrong."""
+"""Cases stored in folders: model.onnx, and case.json with the options of optimize-model, the way in
+which inputs are drawn, and what was wrong."""
 
 import json, os
 import onnx
@@ -30,7 +30,7 @@ def save(folder, case, chosen, seed, findings):
 
 
 def load(folder):
-    """(case, options, seed) of a saved case."""
+    """Reads a stored case: (case, options, seed)."""
     with open(os.path.join(folder, "case.json"), encoding="utf-8") as file:
         about = json.load(file)
     chosen = options.Options(**about["options"])

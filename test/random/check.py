@@ -1,6 +1,6 @@
-"""One model with its options through optimize-model, and all that must hold afterwards. Each
-finding is a pair: what kind of failure, and the details; kinds of KNOWN are deviations of
-others."""
+"""Sends a model with its options through optimize-model and checks everything that must hold
+afterwards. Each finding has a kind and details. The kinds in KNOWN are not failures of ours but
+deviations of ONNX Runtime and of ONNX's reference."""
 
 import collections, glob, json, os, shutil
 import numpy, onnx
@@ -17,9 +17,9 @@ ROUNDING_OF_LENT = 1.0
 
 
 class Bench:
-    """What a worker keeps between models: servers of each build and rule file, a folder. backend: a
-    plug-in that runs the original instead of the CPU; tamper: what is done to every result;
-    where it returns False, nothing is checked."""
+    """What a worker keeps between models: a folder, and a server for each build and file of rules.
+    `backend`: a plug-in that runs the original instead of the CPU's back end; `tamper`: a function
+    that changes every result. If it returns False, the result is not checked."""
 
     def __init__(self, folder, backend=(), tamper=None):
         from test_nodes import Tool
@@ -47,7 +47,7 @@ class Bench:
 
 
 class Checked:
-    """Findings of one model, and what the counters need."""
+    """The findings about one model, and the data that the counters need."""
 
     def __init__(self):
         self.findings, self.rules, self.classes, self.changed = [], {}, set(), False
@@ -62,7 +62,7 @@ class Checked:
 
 
 def store(case, path):
-    """Writes the model; weights beside it where the case says so."""
+    """Writes the model of a case, with external weights if the case says so."""
     for old in glob.glob(path + "*"):
         shutil.rmtree(old) if os.path.isdir(old) else os.unlink(old)
     if case.external:
@@ -81,7 +81,7 @@ def store(case, path):
 
 
 def words(options, case, into, out, bench):
-    """The arguments of optimize-model."""
+    """The arguments of optimize-model for a case."""
     line = ["-q", into, out, "--report", bench.path("report.json"), *options.words]
     if options.eager:
         line += ["--measure-with", f"exec '{EAGER}'"]
@@ -93,7 +93,7 @@ def words(options, case, into, out, bench):
 
 
 def check(case, options, bench, seed=0):
-    """Everything for one model."""
+    """Does everything for one model and returns a Checked."""
     done, into, out = Checked(), bench.path("in.onnx"), bench.path("out.onnx")
     store(case, into)
     for old in glob.glob(out + "*"):
@@ -112,7 +112,7 @@ def check(case, options, bench, seed=0):
 
 
 def optimized(case, options, bench, into, out, done):
-    """Runs optimize-model; False: there is nothing to compare."""
+    """Runs optimize-model. Returns whether there is a result to compare."""
     messages = bench.path("messages")
     server = bench.server(options.build, options.rules)
     line = words(options, case, into, out, bench)
@@ -147,7 +147,7 @@ def first_lines(text):
 
 
 def replayed(case, options, bench, into, out, done):
-    """The proof log gives the same bytes."""
+    """Checks that replaying the proof log gives the same bytes."""
     again = bench.path("again.onnx")
     line = ["-q", into, again, "--replay", bench.path("log")]
     if options.sizes:
@@ -177,7 +177,8 @@ def read(path):
 
 
 class Runs:
-    """A model in ONNX Runtime, without and with its optimizations; outputs by position."""
+    """A model in ONNX Runtime, without ("off") and with ("on") its optimizations. A call returns
+    the list of outputs."""
 
     def __init__(self, path):
         self.path, self.sessions = path, {}
@@ -213,7 +214,8 @@ def results(case, options, bench, into, out, done, seed):
 
 
 def compare_runs(case, options, bench, seed, runs, exact, done):
-    """All draws of inputs, in the optimized model and in run-model."""
+    """Compares the original with the result, and with run-model on the original, for all draws of
+    inputs."""
     last = None
     for feed, odd in feeds(case, options, done.classes, seed):
         promise = promised(done.classes, case.model.graph) if odd else None
@@ -221,13 +223,11 @@ def compare_runs(case, options, bench, seed, runs, exact, done):
         if done.failures:
             return
         if not odd and (options.values != "tiny" or last is None):
-            last = (
-                feed  # squares of tiny numbers are denormal: 0 to our kernels (verifier/README.md)
-            )
+            last = feed  # squares of tiny numbers are denormals, which our kernels flush to 0
     executed(case, bench, last, runs[0], exact, done)
 
 
-# Their results are numbers where what they are given is none.
+# Operators that may give a finite number where an input is NaN or infinite.
 HIDING = {"ArgMax", "ArgMin", "Cast", "Clip", "Compress", "Equal", "Greater", "GreaterOrEqual"}
 HIDING |= {
     "Hardmax",
@@ -260,7 +260,7 @@ def hides(graph):
 
 
 def padded_alone(graph):
-    """Is there a window that may lie in padding only, so that it meets no element?"""
+    """Whether a window may lie entirely in padding, so that it has no element."""
     for node in graph.node:
         given = {a.name: list(a.ints) for a in node.attribute}
         pads = given.get("pads", [])
@@ -271,7 +271,8 @@ def padded_alone(graph):
 
 
 def promised(classes, graph):
-    """What must hold where NaN and infinity are given (verifier/README.md)."""
+    """What the classes of the applied rules promise if inputs are NaN or infinite
+    (verifier/README.md), as `unlike` of compare.py takes it."""
     if (
         classes & {"spreads", "drops", "overflows", "defines", "jumps"}
         or not classes <= {"exact"}
@@ -290,13 +291,14 @@ def doubled(path, done):
 
 
 def feeds(case, options, classes, seed):
-    """Two draws: ordinary values at the first sizes, and what the options say; infinities only
-    where a class promises something of them. Large ones may become infinite on the way."""
+    """Yields (inputs, whether NaN or infinity may occur) for two draws: ordinary values at the
+    first sizes, and values of the kind that the options say. NaN and infinity are given only if a
+    class promises something about them. Large values may become infinite in the model."""
     yield models.feed(case, seed + 1), False
     values, graph = options.values, case.model.graph
     lost = values == "large" and bool(classes & {"defines", "drops", "overflows"})
     if hides(graph) and (lost or values == "nan" and not classes <= {"exact"}):
-        return  # what is not a number in one of them may become a number, another one
+        return  # a value that is NaN may become a finite number, a different one in each graph
     odd = lost or values == "nan"
     if values == "nan" and classes <= {"exact"}:
         values = "infinite"
@@ -304,21 +306,21 @@ def feeds(case, options, classes, seed):
 
 
 def evaluated(model, feed, done, draws=DRAWS):
-    """(outputs, tolerances) in double, or None."""
+    """Evaluates a model in double: (outputs, tolerances), or None if that is not possible."""
     if model is None:
         return None
     try:
         return truth(model, feed, draws)
     except Open:
         raise
-    except Exception as error:  # what the reference cannot do ends in many ways
+    except Exception as error:  # the reference fails in many ways
         done.found("reference", f"{type(error).__name__} {str(error)[:200]}")
         return None
 
 
 def new_constants(before, after):
-    """Names of the result's constants that are not the original's: their roundings are the
-    optimizer's."""
+    """The names of the constants of the result that the original lacks, so that their roundings are
+    those of the optimizer."""
     if before is None or after is None:
         return set()
     old = {(v.array.shape, v.array.tobytes()) for v in before.constants.values()}
@@ -328,17 +330,17 @@ def new_constants(before, after):
 
 
 def compare_all(feed, promise, original, result, exact, done):
-    """The original against the result, in ONNX Runtime and in double."""
+    """Compares the original with the result, in ONNX Runtime and in double."""
     real = evaluated(exact["before"], feed, done)
     if exact["before"] and exact["before"].lost and not done.classes <= {"exact"}:
-        promise = promise or ""  # of infinities on the way only `exact` promises anything
+        promise = promise or ""  # only `exact` promises anything about intermediate infinities
         if hides(exact["before"].model.graph):
-            return  # they may have become numbers again, other ones
+            return  # they may have become different finite numbers
     try:
         want = original(feed)
     except Exception as error:
         done.found("unrunnable", str(error)[:200])
-        if original.sessions:  # not for its types: for its data
+        if original.sessions:  # ONNX Runtime loads the model, but refuses the data
             return
         want = None
     if not done.changed:
@@ -352,7 +354,7 @@ def compare_all(feed, promise, original, result, exact, done):
     if real and not all(a.shape == b.shape for a, b in zip(want, real[0])):
         done.found("reference", "other sizes than ONNX Runtime's")
         if mine == "":
-            return  # of a reduction over an empty axis, say: the graphs are the same in double
+            return  # the graphs are equal in double; this may be a reduction over an empty axis
         pairs = zip(want, real[0], tolerances, fallback(want))
         tolerances = [t if a.shape == b.shape else f for a, b, t, f in pairs]
         real, mine = None, None
@@ -387,14 +389,14 @@ def against(feed, want, result, level, tolerances, promise=None):
 
 
 def deviates(real, have, tolerances, promise=None):
-    """Does ONNX Runtime give something else than the reference in double?"""
+    """How ONNX Runtime differs from the reference in double, or an empty string."""
     pairs = zip(real[0], have, tolerances)
     return next((why for a, b, t in pairs if (why := unlike(a, b, t, promise))), "")
 
 
 def judge(feed, level, what, want, original, real, mine, tolerances, done):
-    """Whose fault it is that the result differs in ONNX Runtime: where both graphs are the same in
-    double, ONNX Runtime computes one of them differently."""
+    """Decides whose fault it is that the result differs in ONNX Runtime, and notes it. If both
+    graphs are equal in double, ONNX Runtime computes one of them differently."""
     if real and mine == "" and "refuses" not in what:
         done.found("onnxruntime", f"{level}: {what}")
         return
@@ -409,21 +411,22 @@ def judge(feed, level, what, want, original, real, mine, tolerances, done):
 
 
 def shaken_constants(before, after, feed, have):
-    """How far the results of `after` move with the constants that `before` has not."""
+    """How far the outputs of `after` move if the constants that `before` lacks are rounded
+    differently."""
     told = set().union(*map(stated, before.model.graph.node))
     return moved(after, feed, have, only=new_constants(before, after), stated=told)
 
 
 def finely(feed, promise, exact, real, done):
-    """The result against the original in double: only the roundings of new constants count. None:
-    could not be evaluated; a text: how they differ."""
+    """Compares the result with the original in double, where only the roundings of new constants
+    count. Returns how they differ, "" if they do not, or None if the result cannot be evaluated."""
     before, after = exact["before"], exact["after"]
     if after is None:
         return None
     try:
         have = after.run(feed)
         shaken = shaken_constants(before, after, feed, have)
-        if "rounds" in done.classes:  # it may be the original's constant that was rounded
+        if "rounds" in done.classes:  # the constant that was rounded may be the original's
             other = moved(before, feed, real[0], only=set(before.constants), stated=set())
             shaken = [numpy.maximum(a, b) for a, b in zip(shaken, other)]
     except Exception as error:
@@ -437,7 +440,7 @@ def finely(feed, promise, exact, real, done):
     why = unlike_any(real[0], have, allowed, promise)
     if not why or "sizes" in why:
         return why
-    # Ceil and ArgMax see the roundings of doubles, too.
+    # Ceil and ArgMax may depend even on the roundings of doubles.
     for model, outputs in ((before, real[0]), (after, have)):
         fine = moved(model, feed, outputs, noise=NOISE * 2.0**-24)
         allowed = [a + spread(d) for a, d in zip(allowed, fine)]
@@ -453,16 +456,16 @@ def unlike_any(want, have, allowed, promise):
 
 
 def plainly(model, feed):
-    """By the ONNX reference as it is, in the model's own types: for operators that the evaluation
-    in double lends from ONNX Runtime. None: it cannot."""
+    """The outputs of ONNX's reference in the model's own types, or None if it fails. They are
+    needed for operators that the evaluation in double leaves to ONNX Runtime."""
     try:
         return ReferenceEvaluator(model).run(None, dict(feed))
-    except Exception:  # what the reference cannot do ends in many ways
+    except Exception:  # the reference fails in many ways
         return None
 
 
 def executed(case, bench, feed, original, exact, done):
-    """The built-in runtime on the original against ONNX Runtime, or against the reference."""
+    """Compares the built-in runtime on the original with ONNX Runtime, or with the reference."""
     if feed is None or case.external or any(i.default and i.name not in feed for i in case.inputs):
         return
     data = [feed.get(i.name) for i in case.model.graph.input]
@@ -480,7 +483,7 @@ def executed(case, bench, feed, original, exact, done):
     except Exception:
         return
     real = evaluated(exact["before"], feed, done)
-    if exact["before"] and exact["before"].lost:  # what numbers decide is open where there are none
+    if exact["before"] and exact["before"].lost:  # with NaN, comparisons may decide either way
         return
     same = real and all(a.shape == b.shape for a, b in zip(want, real[0]))
     if real and not same and all(a.shape == b.shape for a, b in zip(have, real[0])):

@@ -1,24 +1,24 @@
-"""By how much two correct evaluations of a model may differ, and whether two results do.
+"""How much two correct evaluations of a model may differ, and whether two results differ more.
 
-The tolerance of an element follows from the model: it is evaluated in double, then again with every
-value moved at random by NOISE roundings of its type (reference.py). What a rounding moves by d,
-another order of the same computation may move by as much; an element is also allowed what the
-elements around it move by, since a single draw may move it little by chance."""
+The tolerance of an element is derived from the model, which is evaluated in double, and then again
+with every value moved at random by NOISE roundings of its type (reference.py). If roundings move an
+element by d, so may another order of the same computation. The movements of the other elements of
+the tensor count, too, since a single draw may move an element little by chance."""
 
 import numpy
 from reference import NOISE, Double, Unable
 
-DRAWS, MANY = 2, 24  # the latter before run-model is said to be wrong
-FALLBACK = 2e-3  # where nothing could be evaluated: relative to the largest
+DRAWS, MANY = 2, 24  # evaluations with noise; MANY before run-model is said to be wrong
+FALLBACK = 2e-3  # the tolerance relative to the largest element if nothing could be evaluated
 Truth = tuple  # (outputs in double, tolerances), both lists
 
 
 class Open(Unable):
-    """Correct evaluations may differ in more than their roundings."""
+    """Raised if correct evaluations may differ by more than roundings, such as in their sizes."""
 
 
 def moved(model, feed, exact, draws=DRAWS, noise=NOISE, **options):
-    """How far noise moves each element of each output."""
+    """For each output, how far noise moves each element at most."""
     most = [numpy.zeros(a.shape) for a in exact]
     for k in range(draws):
         for m, a, b in zip(most, exact, model.run(feed, noise, seed=k + 1, **options)):
@@ -31,7 +31,7 @@ def moved(model, feed, exact, draws=DRAWS, noise=NOISE, **options):
 
 
 def spread(delta):
-    """The tolerance from how far noise moved an output."""
+    """The tolerances for an output, given how far noise moved its elements."""
     if not delta.size:
         return delta
     finite = delta[numpy.isfinite(delta)]
@@ -40,15 +40,16 @@ def spread(delta):
 
 
 def truth(model, feed, draws=DRAWS):
-    """Outputs in double, and by how much roundings may move each."""
+    """The outputs in double and their tolerances."""
     exact = model.run(feed)
     return exact, [spread(d) for d in moved(model, feed, exact, draws)]
 
 
 def unlike(a, b, tolerance, promise=None):
-    """Why b is not a; an empty string: it is. promise, where NaN and infinity were given: "same",
-    they are at the same places; "kept", none vanishes; "", only what is finite in both is compared.
-    Else every finite number of `a` must be there."""
+    """Why b differs from a, or an empty string. `promise` says what must hold if inputs were NaN or
+    infinite: "same", NaN and infinities are at the same places; "kept", none vanishes; "", only
+    elements that are finite in both are compared. If it is None, every finite element of `a` must
+    be finite in b."""
     a, b = numpy.asarray(a), numpy.asarray(b)
     if a.shape != b.shape:
         return f"sizes {list(b.shape)} instead of {list(a.shape)}"
@@ -75,7 +76,7 @@ def unlike(a, b, tolerance, promise=None):
 
 
 def fallback(outputs):
-    """Tolerances where nothing is known."""
+    """Tolerances for outputs of a model that could not be evaluated in double."""
     found = []
     for a in outputs:
         x = numpy.abs(numpy.asarray(a).astype("f8"))

@@ -1,4 +1,5 @@
-"""Makers of operators with weights, windows, quantization, recurrence and attention (makers.py)."""
+"""Makers (makers.py) of operators with weights or windows, of quantization, recurrent layers and
+attention."""
 
 import numpy
 from builder import BOOL, F16, F32, F64, I8, I32, I64, U8, Reject
@@ -53,7 +54,7 @@ def einsum(b, kind):
 
 
 def image(b, types=(F32,), least=1):
-    """N, C, one to three axes of at least so many places."""
+    """A value with axes N, C and one to three more of at least so many places."""
     fits = (
         lambda v: 3 <= v.rank <= 5 and all(min(d) >= least for d in v.size[2:]) and 0 not in v.shape
     )
@@ -69,7 +70,7 @@ def image(b, types=(F32,), least=1):
 
 
 def window(b, x, dilate=True, most=3):
-    """kernel, and the attributes of a window that fits into x."""
+    """The kernel sizes and the attributes of a random window that fits into x."""
     axes, more = x.rank - 2, {}
     kernel = [b.between(1, min(most, *d)) for d in x.size[2:]]
     if b.chance(0.5):
@@ -155,7 +156,7 @@ def resize(b, kind):
         return b.add(kind, [x, factors], mode=mode)
     ways = ["half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"]
     if any(size * scale % 1 for size, scale in zip(x.shape, scales) if not x.open) or x.open:
-        ways.remove("align_corners")  # ONNX Runtime takes the size before it is rounded
+        ways.remove("align_corners")  # ONNX Runtime uses the size before rounding
     more = {"mode": mode, "coordinate_transformation_mode": b.choice(ways)}
     if mode == "nearest":
         more["nearest_mode"] = b.choice(["floor", "round_prefer_floor", "ceil"])
@@ -382,7 +383,8 @@ def suppression(b, kind):
 
 
 def unique(b, kind):
-    """Of floats that no node computed: a rounding decides how many different ones there are."""
+    """Floats are those of an input, since for computed ones roundings would decide how many are
+    different."""
     if b.chance(0.5):
         x = b.fresh([d[0] for d in b.dims(1, 3)], F32, kind="input")
     else:
@@ -434,7 +436,7 @@ def tensor_scatter(b, kind):
 
 
 def drawn_numbers(b, kind):
-    """What is drawn at random is shown by its size only."""
+    """Only the size of the random numbers is used in the model."""
     size = [b.between(1, 4) for _ in range(b.between(1, 3))]
     if kind.endswith("Like") or kind == "Bernoulli":
         y = b.add(kind, [b.fresh(size, F32, 0, 1)], seed=3.0)

@@ -1,5 +1,5 @@
-"""How nodes of many operators are made: each maker takes the builder, the operator's name and what
-the table of operators.py says of it, and adds one node by Builder.add, or raises Reject."""
+"""Makers of nodes. A maker takes the builder, the name of the operator and the arguments that the
+table of operators.py has for it. It adds a random node by Builder.add, or raises Reject."""
 
 import numpy
 from builder import BF16, BOOL, F16, F32, F64, I8, I32, I64, U8, Reject
@@ -12,13 +12,13 @@ ANY = NUMBER + [BOOL, U8]
 
 
 def drawn(b, attributes):
-    """Attributes from {name: values}; None among the values: left out."""
+    """Random attributes from {name: values}. If the value is None, the attribute is left out."""
     given = {name: b.choice(values) for name, values in (attributes or {}).items()}
     return {name: value for name, value in given.items() if value is not None}
 
 
 def axis_of(b, v, low=0):
-    """An axis, now and then counted from the end."""
+    """A random axis of v, now and then counted from the end."""
     if v.rank <= low:
         raise Reject("no axis")
     axis = b.between(low, v.rank - 1)
@@ -36,7 +36,7 @@ def unary(b, kind, types=FLOAT, low=None, high=None, attributes=None, since=None
 
 
 def other(b, x, types=None, low=-1.0, high=1.0, same=0.3):
-    """A second operand for x: of x itself, of its sizes, or of sizes that stretch."""
+    """A second operand for x: x itself, a value of the same sizes, or one that is broadcast."""
     if b.chance(0.08) and x.within(low, high):
         return x
     if b.chance(same):

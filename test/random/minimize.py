@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The smallest model and options found that still fail as a model of a campaign does: minimize.py
-FOLDER [NAME], where the folder is BUILD/random/SEED-N. The result goes to cases/NAME, or without a
-name to FOLDER.small.
+"""Reduces a model that fails in a campaign, with its options, to a small one that fails in the same
+way: minimize.py FOLDER [NAME], where FOLDER is BUILD/random/SEED-N. The result goes to cases/NAME,
+or without a name to FOLDER.small.
 
-Outputs are dropped, values become inputs, nodes are passed over, options are left out, sizes that
-are open are fixed, for as long as anything of this leaves a failure of the same kind."""
+It drops outputs, turns values into inputs, bypasses nodes, leaves out options and fixes open sizes,
+as long as the model still fails with the same kind of failure."""
 
 import os, sys, warnings
 
@@ -18,6 +18,8 @@ from models import Given
 
 
 class Minimizer:
+    """A case and options that become smaller while they still fail with this kind of failure."""
+
     def __init__(self, case, chosen, seed, kind, bench, tries=1):
         self.case, self.options, self.seed, self.kind = case, chosen, seed, kind
         self.bench, self.tries, self.runs = bench, tries, 0
@@ -34,7 +36,7 @@ class Minimizer:
         return False
 
     def attempt(self, case=None, chosen=None):
-        """Takes the smaller case or options if they fail still."""
+        """Adopts the smaller case or options if they still fail; returns whether they do."""
         case, chosen = case or self.case, chosen or self.options
         if not self.fails(case, chosen):
             return False
@@ -65,7 +67,7 @@ class Minimizer:
                 self.attempt(chosen=changed(self.options, **{name: plain}))
 
     def fewer_outputs(self):
-        """Halves of the outputs, then all but one, at a time."""
+        """Drops half of the outputs, then smaller and smaller parts, down to single outputs."""
         progress, n = False, len(self.case.model.graph.output)
         size = n // 2
         while size and len(self.case.model.graph.output) > 1:
@@ -81,7 +83,7 @@ class Minimizer:
         return progress
 
     def fewer_nodes(self):
-        """A value in the middle becomes an input."""
+        """Turns results of nodes into inputs, so that the nodes before them are not needed."""
         progress, values = False, shapes(self.case, self.seed)
         for node in list(self.case.model.graph.node)[::-1]:
             live = {n.output[0] for n in self.case.model.graph.node}
@@ -91,7 +93,7 @@ class Minimizer:
         return progress
 
     def passed_over(self):
-        """A node of equal sizes is left out."""
+        """Bypasses nodes whose result has the shape and type of one of their inputs."""
         progress, values = False, shapes(self.case, self.seed)
         for node in list(self.case.model.graph.node):
             for name in node.input:
@@ -118,7 +120,8 @@ def changed(chosen, **fields):
 
 
 def live(case, model):
-    """The case of the model without what leads to no output."""
+    """The case with this model, without nodes and inputs that lead to no output; None if no node is
+    left."""
     graph, names, kept = model.graph, {o.name for o in model.graph.output}, []
     for node in reversed(graph.node):
         if any(o in names for o in node.output):
@@ -153,7 +156,8 @@ def with_outputs(case, names):
 
 
 def shapes(case, seed):
-    """Arrays of all values at the first sizes and the second, as ONNX Runtime computes them."""
+    """The arrays of all values at the first sizes and at the second, as ONNX Runtime computes
+    them."""
     model = copy_of(case)
     known = {o.name for o in model.graph.output}
     for node in model.graph.node:
@@ -171,7 +175,8 @@ def shapes(case, seed):
 
 
 def with_inputs(case, names, values):
-    """These values are inputs, drawn in the range that they have."""
+    """The case with these values as inputs, drawn from the range that they have; None if one is an
+    output."""
     model, given = copy_of(case), list(case.inputs)
     if any(n in {o.name for o in model.graph.output} for n in names):
         return None
@@ -191,7 +196,8 @@ def with_inputs(case, names, values):
 
 
 def without(case, node, name, values):
-    """The node's only result is its input of this name."""
+    """The case without a node, whose only result is replaced by its input with this name; None if
+    that is not possible."""
     outputs = {o.name for o in case.model.graph.output}
     if len(node.output) != 1 or node.output[0] in outputs or node.output[0] not in values:
         return None
@@ -205,8 +211,8 @@ def without(case, node, name, values):
 
 
 def minimized(case, chosen, seed, bench):
-    """(case, options, findings, runs), or None: it does not fail. What fails only now and then is
-    tried several times."""
+    """Reduces a case: (case, options, findings, runs), or None if it does not fail. A case that
+    fails only now and then is tried several times."""
     tries = 0
     while tries < 5:
         tries += 1

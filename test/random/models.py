@@ -1,7 +1,8 @@
-"""Model N of a seed: which operators, types and structures it has depends on the seed and N only.
+"""Makes model N of a seed: its operators, types and structures depend only on the seed and on N.
 
-The operator that stands at N in a fixed order is in the model if it can be; all others are drawn
-by their weights."""
+Some models are made of operators. The operators take turns, and the one whose turn it is occurs in
+the model if possible; all others are drawn by their weights. The other models are built around left
+sides of rules."""
 
 import collections, random
 import numpy, onnx
@@ -10,12 +11,13 @@ import operators
 from builder import BF16, BOOL, F16, F32, F64, I32, I64, Builder, Input, Reject, Value, proto, typed
 from runtime import accepts, lend
 
+# inputs: a list of Given; sizes: {symbol: (first size, second size)}; external: whether weights lie
+# in another file; about: how the model was made; rules: those whose left sides it has; file: the
+# file of these rules, or None for the library and the search set.
 Case = collections.namedtuple("Case", "model inputs sizes external about rules file")
-# inputs: [Given]; sizes: {symbol: (first, second)}; about: words on how it was made; rules: those
-# whose left sides are in it, of a file that is not the library (or None)
 Given = collections.namedtuple("Given", "name dtype shapes low high default")
 TRIES = 12
-FOCUSED = 3  # how often the operator whose turn it is is made
+FOCUSED = 3  # how many times the operator whose turn it is occurs in a model
 IR = {7: 3, 8: 3, 9: 4, 10: 5, 11: 6, 12: 7, 13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9}
 IR |= {20: 9, 21: 10, 22: 10, 23: 11, 24: 11}
 
@@ -25,7 +27,7 @@ def dtype_of(r):
 
 
 def operator_model(seed, n, turn):
-    """A model of 5 to 60 operators, among them the one whose turn it is, at several places."""
+    """A model of 5 to 60 operators, in which the operator whose turn it is occurs several times."""
     r = random.Random(f"{seed}/{n}")
     focus = sorted(operators.TABLE)[turn % len(operators.TABLE)]
     since, until = operators.TABLE[focus][:2]
@@ -47,7 +49,8 @@ def operator_model(seed, n, turn):
 
 
 def attempt(b, name, tries=TRIES):
-    """Adds a node of this operator if one of so many draws is valid."""
+    """Adds a node of this operator if one of so many random nodes is valid; returns whether it
+    is."""
     for _ in range(tries):
         mark = len(b.nodes), len(b.values), len(b.inputs), len(b.initializers), len(b.functions)
         try:
@@ -65,7 +68,7 @@ def undo(b, mark):
 
 
 def grow(b):
-    """One more node of any operator."""
+    """Adds a node of any operator; returns whether that succeeded."""
     choices = operators.possible(b.opset)
     names, weights = list(choices), list(choices.values())
     for _ in range(TRIES):
@@ -78,7 +81,8 @@ def grow(b):
 
 
 def finish(b, r, about, rules=(), file=None):
-    """What nobody reads is an output, and some of what is read."""
+    """The case of a finished model. Its outputs are all values that no node reads, and some of the
+    others."""
     used = {name for node in b.nodes for name in node.input if name}
     made = {name for node in b.nodes for name in node.output if name} - b.random_values
     values = {v.name: v for v in b.values}
@@ -141,7 +145,7 @@ def keep_alive(b, names):
 
 
 def inner_names(node):
-    """What a node reads, in bodies too."""
+    """The names that a node reads, including those in its bodies."""
     yield from (i for i in node.input if i)
     for a in node.attribute:
         if a.HasField("g"):
@@ -155,7 +159,7 @@ def reads(b, name):
 
 
 def info(b, v, no_sizes=False):
-    """As ValueInfo: open sizes by name, one for each pair."""
+    """The ValueInfo of a value, with a name for each pair of different sizes."""
     if no_sizes:
         return helper.make_tensor_value_info(v.name, v.dtype, [None] * v.rank)
     shape = [p if p == q else b.symbols.setdefault((p, q), f"n{len(b.symbols)}") for p, q in v.size]
@@ -166,7 +170,8 @@ def info(b, v, no_sizes=False):
 
 
 def feed(case, seed, at=0, kind="ordinary"):
-    """Inputs at the first or second sizes. kind: ordinary, zero, large, tiny, negative, nan."""
+    """Random inputs by name, at the first (at=0) or second sizes. `kind`: ordinary, zero, large,
+    tiny, negative or nan."""
     g, out = numpy.random.default_rng([seed, 7]), {}
     for i in case.inputs:
         if i.default and seed % 2:
@@ -199,8 +204,9 @@ def drawn(g, i, shape, kind):
 
 
 def rule_model(seed, n, sides, again):
-    """A model around the left sides of rules: two of the library or the search set, now and then
-    of another file. again: with what all operators are written and run in."""
+    """A model around the left sides of rules: five of the library and the search set, or now and
+    then two of another file. `again` (not 0): with the type and opset in which all operators can be
+    written and run."""
     r = random.Random(f"{seed}/rules {n} {again}")
     opset = 24 if again else r.choice([24, 24, 24, 23, 22, 21, 20, 19, 18, 17, 15, 13, 12, 11])
     dtype = F32 if again else r.choices([F32, F64, F16, BF16], [88, 6, 4, 2])[0]
@@ -222,8 +228,8 @@ def rule_model(seed, n, sides, again):
 
 
 def made(seed, n, sides, again=0):
-    """Model N of a seed; again: another draw, where the first came to nothing. Four of ten are
-    made of operators, the others around rules."""
+    """Model N of a seed. `again`: the number of attempts before, which failed. Four of ten models
+    are made of operators, the others are built around rules."""
     block, at = divmod(n, 10)
     if at % 5 < 2:
         return operator_model(f"{seed}.{again}", n, block * 4 + at % 5 + (2 if at > 4 else 0))

@@ -1,5 +1,6 @@
-"""The operators of random models: NAME: (since, until, maker, what the maker is told). A maker is
-in makers.py or layers.py; since and until are opsets at which the node may be made."""
+"""The table of the operators of random models: NAME: (since, until, maker, weight, arguments of the
+maker). Nodes may be made at the opsets from `since` to `until`. Makers are in makers.py, layers.py
+and structures.py."""
 
 import layers as l
 import makers as m
@@ -202,7 +203,7 @@ TABLE = {
 
 
 def possible(opset):
-    """The operators that may be made at an opset, with their weights."""
+    """The operators that exist at an opset, with their weights."""
     return {
         name: weight
         for name, (since, until, _, weight, _) in TABLE.items()
@@ -211,6 +212,6 @@ def possible(opset):
 
 
 def make(builder, name):
-    """Adds one node of this operator. Raises Reject."""
+    """Adds a random node of this operator. Raises Reject if it is not valid."""
     _, _, maker, _, told = TABLE[name]
     return maker(builder, name, **told)

@@ -11,8 +11,8 @@ class Options:
     words: list = field(default_factory=list)
     build: str = "plain"
     rules: str = None  # a file of rules instead of the library
-    eager: bool = False  # applied wherever a rule matches
-    sizes: bool = True  # says the first sizes of open ones
+    eager: bool = False  # rules are applied wherever they match
+    sizes: bool = True  # --dim gives the first sizes for open sizes
     replay: bool = False
     values: str = "ordinary"
 

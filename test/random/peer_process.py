@@ -1,5 +1,5 @@
-"""Another optimizer as a process that stays (peer_server.py), in the virtual environment of
-install-peers. Environment: PEERS, that folder (BUILD/peers)."""
+"""Another optimizer as a long-lived process (peer_server.py) in the virtual environment that
+install-peers makes. Environment: PEERS, the folder of that environment (BUILD/peers)."""
 
 import os, subprocess
 
@@ -21,7 +21,7 @@ class Peer:
         self.version = self.process.stdout.readline().strip()
 
     def optimize(self, into, out):
-        """(kind or "", what)"""
+        """Optimizes a file: (kind of failure or "", details)."""
         self.process.stdin.write(f"{into}\t{out}\n")
         self.process.stdin.flush()
         word, _, what = self.process.stdout.readline().strip().partition(" ")

@@ -1,6 +1,7 @@
-"""Another optimizer, many times from one process: peer_server.py NAME; a line "IN OUT" is answered
-by "done", "error REASON", "signal N" or "hang". Each run is a forked child, of 60
-seconds at most, or PEER_SECONDS. Runs in the peers' virtual environment (install-peers)."""
+"""Runs another optimizer many times from one process: peer_server.py NAME. It reads lines with the
+paths IN and OUT, separated by a tab, and answers "done", "error REASON", "signal N" or "hang". Each
+run is a forked child, which may take 60 seconds, or PEER_SECONDS. The process runs in the virtual
+environment that install-peers makes."""
 
 import importlib.metadata, os, signal, sys
 
@@ -42,7 +43,8 @@ def onnxruntime_at(level):
 
 
 def onnxruntime_transformers(into, out):
-    """By the model's name, as its documentation asks for; "bert" is what it does by default."""
+    """The type of model is taken from the name of the file, since the optimizer requires one; the
+    default is "bert", as in the optimizer itself."""
     from onnxruntime.transformers import optimizer
 
     name = os.path.basename(into)
@@ -50,7 +52,7 @@ def onnxruntime_transformers(into, out):
     optimizer.optimize_model(into, model_type=(kinds or ["bert"])[0]).save_model_to_file(out)
 
 
-# name: (package, what it does, what is read before the forks)
+# For each name: (package, function, modules that are imported before forking).
 PEERS = {
     "onnxsim": ("onnxsim", onnxsim, ["onnx", "onnxsim"]),
     "onnxslim": ("onnxslim", onnxslim, ["onnx", "onnxslim"]),
@@ -58,7 +60,7 @@ PEERS = {
     "onnxruntime basic": ("onnxruntime", onnxruntime_at("ORT_ENABLE_BASIC"), ["onnxruntime"]),
     "onnxruntime extended": ("onnxruntime", onnxruntime_at("ORT_ENABLE_EXTENDED"), ["onnxruntime"]),
 }
-# Only whole models are given to it (scripts/bench-peers).
+# This optimizer is used only on whole models (scripts/bench-peers).
 TRANSFORMERS = {
     "transformers.optimizer": (
         "onnxruntime",

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The same random models through other optimizers: peers.py [N [SEED]] writes the table of
-RESULTS.md. Environment: PEERS, the virtual environment of install-peers (BUILD/peers).
+"""Runs other optimizers on the same random models: peers.py [N [SEED]] writes the table of
+RESULTS.md. Environment: PEERS, the virtual environment that install-peers makes (BUILD/peers).
 
 A result is wrong if it differs in ONNX Runtime (optimizations off) from the original by more than
-compare.py allows, and the two graphs differ in double, too. A model whose original does not run
-there is not counted."""
+compare.py allows, and the two graphs differ in double, too. Models whose original does not run in
+ONNX Runtime are not counted."""
 
 import collections, os, sys, time, warnings
 
@@ -36,7 +36,7 @@ class Ourselves:
 
 
 def compared(case, into, out, n):
-    """What is wrong with a result: a kind, or an empty text; and the details."""
+    """Compares the result of an optimizer with the original: (kind of failure or "", details)."""
     from roundtrip import interface
 
     done = check.Checked()
@@ -62,7 +62,7 @@ def compared(case, into, out, n):
     if what.startswith("ONNX Runtime refuses"):
         return "refused", what
     if what and real and check.finely(feed, None, exact, real, done) == "":
-        return "", ""  # the same in double: ONNX Runtime computes one of the two differently
+        return "", ""  # equal in double: ONNX Runtime computes one of the two differently
     return ("wrong", what) if what else ("", "")
 
 

@@ -1,6 +1,6 @@
-"""Failures that are planted, so that it is seen that the campaign's checks notice: a wrong rule
-with a forged verdict, a kernel that computes wrongly, a folded weight that is off in its last
-digits."""
+"""Planted failures, which show that the checks of a campaign notice errors: a wrong rule with a
+forged verdict, a kernel that computes wrongly, and a folded weight that is off in its last digits.
+"""
 
 import os, random
 import numpy, onnx
@@ -17,8 +17,8 @@ ERROR, SEEN = 1e-5, 1e-6
 
 
 def wrong_rule(folder, seed=1):
-    """Kinds of findings on a model to which a wrong rule was applied; the program's own check is
-    off."""
+    """The kinds of findings on a model to which a wrong rule was applied, with optimize-model's own
+    check off."""
     rules = str(forged(folder, WRONG))
     sampler, r = Sampler((rules,), str(folder)), random.Random(seed)
     sides = Sides.__new__(Sides)
@@ -34,7 +34,7 @@ def wrong_rule(folder, seed=1):
 
 
 def wrong_kernel(folder):
-    """Kinds of findings on a convolution by a back end that is 1 % off."""
+    """The kinds of findings on a convolution, without and with a back end that is 1 % off."""
     plugin = os.path.join(BUILD, "test", "plugin", "wrong_backend.so")
     b = Builder(1, 17, F32)
     b.random_values, b.exposed = set(), {}
@@ -50,15 +50,15 @@ def wrong_kernel(folder):
 
 
 class Tamper:
-    """Makes one float weight that the original does not have wrong by ERROR: all of it, or the
-    element that is the greatest. Planted is only what moves an output by more than SEEN of its
-    greatest element: an epsilon, or what a Floor hides, does not count."""
+    """Makes a float weight of the result that the original lacks wrong by ERROR: the whole weight,
+    or its greatest element. An error counts as planted only if it moves an output by more than SEEN
+    of its greatest element, which errors in an epsilon or before a Floor may not do."""
 
     def __init__(self, whole):
         self.whole, self.planted, self.feed = whole, False, None
 
     def __call__(self, into, out, done):
-        """Whether it did."""
+        """Changes a result; returns whether an error was planted."""
         self.planted = bool(done.changed) and self.plant(into, out)
         return self.planted
 
@@ -93,7 +93,7 @@ def moves(a, b):
 
 
 def constants(model):
-    """Tensors of initializers and of constant nodes."""
+    """The tensors of the initializers and of the Constant nodes."""
     yield from model.graph.initializer
     for node in model.graph.node:
         if node.op_type == "Constant":
@@ -101,7 +101,8 @@ def constants(model):
 
 
 def wrong_constant(folder, count, seed, whole=True, first=0):
-    """(planted, caught, missed numbers): over models in which constants were folded."""
+    """Plants errors in models in which constants were folded, until there are `count`: (number
+    planted, number caught, numbers of the models in which they were missed)."""
     tamper, planted, caught, missed = Tamper(whole), 0, 0, []
     bench = Bench(str(folder), tamper=tamper)
     bench.sides, n = Sides(str(folder)), first

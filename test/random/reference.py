@@ -1,12 +1,11 @@
-"""A model evaluated in double by the operators of the ONNX reference, node by node; with `noise`
-every result is moved at random by a few of its roundings, which shows by how much an output may
+"""Evaluates a model in double with the operators of ONNX's reference, node by node. With `noise`,
+every result is moved at random by a few roundings of its type. This shows how much an output may
 differ between two correct evaluations in the model's own types.
 
-The values of an environment are pairs: an array (floats as float64), and the rounding of the type
-that the model gives the value (2^-24 for float32, 0 for what is exact). Branches, loops and
-model-local functions are evaluated here; what the reference cannot do in double is computed by ONNX
-Runtime in float (`lent` counts it).
-"""
+The values of an environment are pairs: an array, in which floats are float64, and the relative
+rounding of the type that the model gives the value (2^-24 for float32, 0 for exact types).
+Branches, loops and model-local functions are evaluated here. Nodes that the reference cannot
+compute in double are left to ONNX Runtime, in float (`lent` counts them)."""
 
 import collections, functools, warnings
 import numpy, onnx, onnx.defs, onnx.helper
@@ -28,29 +27,29 @@ TYPED = {
     "MelWeightMatrix": "output_datatype",
     "SequenceEmpty": "dtype",
 }
-# Kernels compute these to an absolute accuracy of a rounding of 1.
+# Kernels compute these only to an absolute accuracy, that of a rounding of 1.
 BOUNDED = {"Sigmoid", "Tanh", "Erf", "Gelu", "Softmax", "LogSoftmax", "Sin", "Cos", "HardSigmoid"}
 BOUNDED |= {"HannWindow", "HammingWindow", "BlackmanWindow"}
 BOUNDED |= {"Mish", "Elu", "Selu", "Celu", "Softplus", "Asinh", "Acosh", "Atanh", "Sinh"}
-# Each element is a sum of all of the data: its rounding is one of the largest of them.
+# Each element is a sum over all of the data, so it is moved by roundings of the largest element.
 WHOLE = {"DFT", "STFT"}
-# Computed in float whatever the type of the data (stash_type).
+# These are computed in float whatever the type of the data is (stash_type).
 STASHED = {"LayerNormalization", "RMSNormalization"}
 Typed = collections.namedtuple("Typed", "array unit")
-NOISE = 8
-FLUSHED = {FLOATS[10]: 2.0**-14}  # halves below this are 0 where a kernel has no denormal ones
-# What the types end with, about: a number beyond may be infinite on the way, or not.
+NOISE = 8  # roundings by which values are moved
+FLUSHED = {FLOATS[10]: 2.0**-14}  # kernels that flush denormals turn float16 below this into 0
+# The largest numbers of the types, roughly. A number near them may become infinite or not.
 ENDS = {FLOATS[10]: 6.5e4, FLOATS[1]: 3.4e38, FLOATS[16]: 3.3e38}
-# What these are told beside their data decides sizes: it stays as it is.
+# The inputs from this number on determine sizes (or exponents) and are not moved.
 STEADY = {"Resize": 1, "Upsample": 1, "Range": 0, "Tile": 1, "Expand": 1, "Pow": 1}
 
 
 class Unable(Exception):
-    """What the evaluation cannot do."""
+    """Raised if a model cannot be evaluated."""
 
 
 def double(tensor):
-    """A tensor as array and rounding; floats in double."""
+    """A tensor as a pair of array and rounding, with floats in double."""
     array = numpy_helper.to_array(tensor)
     if tensor.data_type in FLOATS:
         return Typed(array.astype("f8"), FLOATS[tensor.data_type])
@@ -58,7 +57,7 @@ def double(tensor):
 
 
 def numbers(array):
-    """Any input as a pair."""
+    """An array of any type as such a pair."""
     array = numpy.asarray(array)
     if array.dtype.name == "bfloat16":
         return Typed(array.astype("f8"), FLOATS[16])
@@ -70,7 +69,8 @@ def numbers(array):
 
 
 def widened(node, unit):
-    """The node with its element types and tensors in double; the rounding it states or `unit`."""
+    """A copy of the node with its element types and tensors in double, and the rounding of the type
+    that it states, or `unit`."""
     name = TYPED.get(node.op_type)
     copy = onnx.NodeProto()
     copy.CopyFrom(node)
@@ -98,7 +98,8 @@ def implementation(serialized, version):
 
 
 def flattened(function):
-    """Softmax and its kin before opset 13: over all axes from `axis` on."""
+    """The implementation of Softmax or a similar operator before opset 13, which works on all axes
+    from `axis` on together."""
 
     def compute(node, x):
         axis = next((a.i for a in node.attribute if a.name == "axis"), 1)
@@ -152,17 +153,18 @@ def mean_variance(x, axes=(0, 2, 3)):
     return (x - mean) / (numpy.sqrt(numpy.maximum(variance, 0)) + 1e-9)
 
 
-# As the standard says, where the reference deviates from it (onnx 1.23): normalization before opset
-# 14 takes the mean of the batch, the norm for p = 1 has no absolute values, the window of LRN is
-# one place short; or has no implementation.
+# Implementations that follow the standard where the reference (onnx 1.23) deviates from it or lacks
+# the operator. There, BatchNormalization before opset 14 takes the mean of the batch,
+# LpNormalization with p = 1 has no absolute values, and the window of LRN is one place short.
 OWN = {"BatchNormalization": batch_norm, "LpNormalization": lp_norm, "LRN": lrn}
 OWN["MeanVarianceNormalization"] = mean_variance
-# Computed by ONNX Runtime, since rounding to float decides places, or the reference deviates.
+# Operators that ONNX Runtime computes up to this opset, since rounding to float decides which
+# elements are read, or since the reference deviates.
 LENT = {"Resize": 99, "RoiAlign": 16, "Upsample": 99, "DynamicQuantizeLinear": 99}
 
 
 def apply(node, version, inputs):
-    """One node without a body on arrays. Raises Unable."""
+    """Computes a node without a body on arrays. Raises Unable if the reference fails."""
     try:
         with warnings.catch_warnings(), numpy.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -192,7 +194,7 @@ def compute(node, version, inputs):
 
 
 class Double:
-    """A model to be evaluated. unit: roundings of stated constants are multiplied by."""
+    """A model to be evaluated in double."""
 
     def __init__(self, model, lend=None):
         self.model = model
@@ -201,11 +203,11 @@ class Double:
         self.lend = lend  # computes a node in float: lend(node, version, [arrays])
         self.lent = collections.Counter()
         self.constants = self.initializers(model.graph)
-        self.shaky = set()  # constants that a rounding may have moved
+        self.shaky = set()
         self.wide = {}
         self.noise = self.random = None
-        self.exact = {}  # what NonZero read without noise, by node
-        self.lost = False  # a value of the last run was NaN or infinite
+        self.exact = {}  # by node, the input of NonZero without noise
+        self.lost = False  # whether a value of the last run was NaN or infinite
 
     @staticmethod
     def initializers(graph):
@@ -215,9 +217,9 @@ class Double:
         return env
 
     def run(self, feed, noise=None, only=None, stated=(), seed=0):
-        """The outputs for the feed. noise: multiples of a rounding by which each value moves; only:
-        the names of those constants alone that move, and with them what follows nodes whose
-        number attributes are not among `stated`."""
+        """The outputs for the feed. `noise`: by how many roundings each value is moved at random.
+        `only`: the names of the only constants that are moved; the results of nodes with number
+        attributes that are not among `stated` are then moved, too."""
         self.noise, self.only, self.stated = noise, only, stated
         self.random = numpy.random.default_rng(seed)
         self.lost = False
@@ -233,7 +235,7 @@ class Double:
         if self.only is not None and (is_input or name not in self.only):
             return value
         size = numpy.abs(value.array)
-        if self.only is not None:  # what was rounded may have been larger on the way
+        if self.only is not None:  # intermediate values in the folding may have been larger
             size = size + 0.5 * size.max()
         step = self.random.uniform(-1, 1, value.array.shape) * self.noise * value.unit
         return Typed(numpy.asarray(value.array + step * size), value.unit)
@@ -269,7 +271,8 @@ class Double:
         return [self.rounded(node, r, unit) for r in results]
 
     def perhaps_zero(self, node, array):
-        """Noise never hits 0: half of the elements that it moves by half of themselves become 0."""
+        """Noise never makes an element exactly 0. So half of the elements that it moves by more
+        than half of their size are set to 0."""
         if not self.noise:
             self.exact[id(node)] = array
         was = self.exact.get(id(node))
@@ -281,7 +284,7 @@ class Double:
     def widened(self, node, unit):
         key = id(node)
         if key not in self.wide:
-            self.wide[key] = widened(node, None), node  # the node lives as long as its id
+            self.wide[key] = widened(node, None), node  # keeping the node keeps its id unique
         (copy, own), _ = self.wide[key]
         return copy, unit if own is None else own
 
@@ -309,7 +312,7 @@ class Double:
         if array is None or array.dtype.kind != "f" or not array.size:
             return Typed(array, 0.0)
         unit = unit or FLOATS[1]
-        if node.op_type in STASHED or stated(node):  # a float's value, in data of any type
+        if node.op_type in STASHED or stated(node):  # rounded like a float, whatever the data is
             unit = max(unit, FLOATS[1])
         with numpy.errstate(all="ignore"):
             size = numpy.abs(array)
@@ -362,7 +365,7 @@ class Double:
 
 
 def stated(node):
-    """The number attributes of a node, and what fills a tensor."""
+    """The number attributes of a node, including defaults and the value of ConstantOfShape."""
     numbers = {(a.name, a.f) for a in node.attribute if a.type == onnx.AttributeProto.FLOAT}
     if node.op_type == "ConstantOfShape":
         numbers |= {(a.name, a.t.SerializeToString()) for a in node.attribute}
@@ -371,7 +374,7 @@ def stated(node):
 
 @functools.lru_cache(None)
 def defaults(kind, domain):
-    """The number attributes that an operator has where a node does not state them."""
+    """The defaults of the number attributes of an operator."""
     if not onnx.defs.has(kind, domain):
         return frozenset()
     attributes = onnx.defs.get_schema(kind, domain).attributes.values()
@@ -383,7 +386,8 @@ def defaults(kind, domain):
 
 
 def bound(node, attributes):
-    """A node of a function with the call's attributes in place of references."""
+    """A copy of a node of a function in which references to attributes are replaced by those of the
+    call."""
     copy = onnx.NodeProto()
     copy.CopyFrom(node)
     del copy.attribute[:]

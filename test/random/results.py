@@ -1,4 +1,5 @@
-"""RESULTS.md: parts between markers, each written by the program that measured it."""
+"""Reads and writes RESULTS.md, which has parts between markers. Each part is written by the program
+that measured it."""
 
 import os, time
 import onnx, onnxruntime
@@ -10,7 +11,7 @@ PARTS = ["campaign", "peers"]
 
 
 def parts():
-    """{name: text} of the parts there are."""
+    """The texts of the existing parts by name."""
     if not os.path.exists(PATH):
         return {}
     with open(PATH, encoding="utf-8") as file:
@@ -59,7 +60,8 @@ def write_peers(rows, kinds, count, seed, seconds):
 
 
 def write_campaign(total, seed, first, seconds, goals):
-    """goals: lines on what fired how often."""
+    """Writes the part on a campaign. `goals`: lines that say how often rules and operators
+    occurred."""
     count = total.count
     lines = [
         "## Campaign",

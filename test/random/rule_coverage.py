@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Which rules fire on models around their own left sides: rule_coverage.py [TRIES [NAME..]].
+"""Says which rules are applied to models of their own left sides: rule_coverage.py [TRIES
+[NAME..]].
 
-One line for each rule: in how many of so many models that hold its left side alone optimize-model
-applied it, with only this rule switched on wherever it matches, and why it did not in the others.
+Prints a line for each rule: in how many of TRIES models, which have only its left side,
+optimize-model applied the rule, and why not in the others. The rule is switched on and applied
+wherever it matches.
 """
 
 import collections, os, random, sys, warnings
@@ -18,7 +20,7 @@ from sides import Sides
 
 
 def side_model(sides, rule, k):
-    """A model of this rule's left side and nothing else, the k-th. Raises Reject."""
+    """The k-th model of only the left side of a rule. Raises Reject if none could be built."""
     r = random.Random(f"{rule.name} {k}")
     b = Builder(r.getrandbits(64), 24, lend=lend, accepts=accepts)
     b.random_values, b.exposed, b.weights = set(), {}, r.choice([0.0, 0.5, 1.0])
@@ -28,7 +30,7 @@ def side_model(sides, rule, k):
 
 
 def fired(case, rule, bench):
-    """ "fired", or why not."""
+    """ "fired" if the rule was applied to the model, or the reason why not."""
     chosen = options.Options(eager=True)
     chosen.words = ["--allow", "+".join(sorted(options.OFF)), "--enable", rule.name]
     done, into, out = Checked(), bench.path("in.onnx"), bench.path("out.onnx")
@@ -39,7 +41,7 @@ def fired(case, rule, bench):
 
 
 def tried(rule, tries, bench, sides):
-    """How often it fired, and how often it did not for which reason: a counter."""
+    """Counts how many times the rule was applied, and by reason how many times it was not."""
     found = collections.Counter()
     for k in range(tries):
         try:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Random models through optimize-model: run.py [N [SEED [FIRST]]]; see README.md.
+"""Runs a campaign: random models through optimize-model: run.py [N [SEED [FIRST]]]; see README.md.
 
-ISOMER_JOBS processes work, for LIMIT seconds at most; what fails is kept in BUILD/random/SEED-N.
-Counters are kept after each BLOCK models; RESUME=1 runs the blocks that are missing, and again
-those in which something failed. With RESULTS=1 the part of RESULTS.md on campaigns is written. Exit
-status 1: something failed."""
+Environment: ISOMER_JOBS is the number of processes, and LIMIT the seconds after which no model is
+begun. RESUME=1 runs the blocks that are missing, and again those in which something failed;
+counters are saved after each block of BLOCK models. RESULTS=1 writes the part of RESULTS.md on the
+campaign. Models that fail are kept in BUILD/random/SEED-N. Exit status: 1 if something failed."""
 
 import collections, concurrent.futures, json, multiprocessing, os
 import resource, signal, sys, textwrap, time, traceback, warnings
@@ -18,15 +18,15 @@ from check import KNOWN, Bench, check
 from server import HERE
 from sides import Sides
 
-END = time.monotonic() + float(os.environ.get("LIMIT", "inf"))  # no model is begun after it
+END = time.monotonic() + float(os.environ.get("LIMIT", "inf"))  # no model is begun after this
 PATIENCE = 60  # seconds for one model
-BLOCK = 500  # models between two notes of the counters
-FORK = multiprocessing.get_context("fork")  # others start no closures; 3.14 has another default
+BLOCK = 500  # models after which the counters are saved
+FORK = multiprocessing.get_context("fork")  # the only one that runs closures; not 3.14's default
 COUNTERS = ("count", "rules", "operators", "kinds")
 
 
 class Tally:
-    """Counters of many models; of several workers together."""
+    """The counters of many models, which can be merged."""
 
     def __init__(self):
         self.count = collections.Counter()
@@ -49,7 +49,7 @@ class Tally:
         self.failures += other.failures
 
     def written(self):
-        """As JSON has it."""
+        """The counters in a form for JSON."""
         return {k: dict(getattr(self, k)) for k in COUNTERS} | {"failures": self.failures}
 
     @staticmethod
@@ -62,7 +62,7 @@ class Tally:
 
 
 def made(seed, n, sides=None):
-    """Model N of a seed; None: nothing came of it."""
+    """Model N of a seed, or None if it could not be made."""
     sides = sides or Sides(KEEP)
     for again in range(5):
         try:
@@ -73,8 +73,8 @@ def made(seed, n, sides=None):
 
 
 def work(seed, numbers, sanitized, quiet=False, tell=None):
-    """Checks these models of a seed; tell, if given, is called before each with its number and the
-    tally since the last call."""
+    """Checks these models of a seed and returns a Tally. `tell` is called before each model with
+    its number and the Tally since the last call."""
     folder = os.path.join(KEEP, f"work-{os.getpid()}")
     tally, bench = Tally(), Bench(folder)
     bench.sides = Sides(folder)
@@ -115,16 +115,16 @@ def work(seed, numbers, sanitized, quiet=False, tell=None):
 
 
 def ended(code):
-    """(kind, words) for a model at which the harness died: the programs under test run in processes
-    of their own, so a signal comes from ONNX Runtime (which divides integers by 0)."""
+    """(kind, details) for a model at which the process of the harness died. The programs under test
+    run in other processes, so a signal comes from ONNX Runtime (which divides integers by 0)."""
     if code is not None and code < 0:
         return "onnxruntime", f"ends ONNX Runtime: {signal.Signals(-code).name}"
     return "harness", f"ends the harness: exit code {code}"
 
 
 def watched(seed, numbers, sanitized, quiet):
-    """The same in a process of its own, which is stopped where a model takes too long: ONNX Runtime
-    may not come back from one. The next process goes on after that model."""
+    """Does the same in another process, which is killed if a model takes too long, since ONNX
+    Runtime may hang. Another process then continues after that model."""
     total, numbers = Tally(), list(numbers)
     while numbers and time.monotonic() < END:
         here, there = FORK.Pipe()
@@ -153,8 +153,9 @@ def watched(seed, numbers, sanitized, quiet):
 
 
 def campaign(count, seed, first=0, jobs=1, sanitized=True, quiet=False):
-    """The tally of so many models, by so many processes; sanitized: every other one in that
-    build, which takes longer, so that each process gets as many of both."""
+    """Runs so many models in so many processes and returns the Tally. `sanitized`: every other
+    model is run under the sanitizers. That takes longer, so each process gets as many of both
+    kinds."""
     numbers = range(first, first + count)
     if jobs == 1 and count == 1:
         return work(seed, numbers, sanitized, quiet)
@@ -170,7 +171,7 @@ def campaign(count, seed, first=0, jobs=1, sanitized=True, quiet=False):
 
 
 class Progress:
-    """A campaign by blocks: the counters of each block that is done, and its seconds, in a file."""
+    """A campaign in blocks. A file has the counters and the seconds of each block that is done."""
 
     def __init__(self, seed, first, resume):
         self.path = os.path.join(KEEP, f"campaign-{seed}-{first}.json")
@@ -198,8 +199,8 @@ class Progress:
         os.replace(self.path + ".new", self.path)
 
     def run(self, end, seed, jobs, sanitized=True):
-        """Up to model `end`, or to the LIMIT; a block that this cuts short counts, but is not
-        kept."""
+        """Runs the missing blocks up to model `end`, or until LIMIT. A block that LIMIT cuts short
+        counts, but is not saved."""
         for start in range(self.first, end, BLOCK):
             key, began = f"{start}..{min(start + BLOCK, end)}", time.monotonic()
             if key in self.blocks or began >= END:
@@ -212,7 +213,7 @@ class Progress:
 
 
 def failed(kinds):
-    """What among these does not deviate because of others."""
+    """The kinds of findings that are failures of ours, with their numbers."""
     return {k: n for k, n in kinds.items() if k not in KNOWN}
 
 
@@ -220,14 +221,14 @@ RULES_GOAL, OPERATORS_GOAL = 20, 100
 
 
 def never_fire():
-    """{rule: why optimize-model never reports it}, of never-fire.txt."""
+    """The rules of never-fire.txt, each with the reason why optimize-model never applies it."""
     with open(os.path.join(HERE, "never-fire.txt"), encoding="utf-8") as file:
         lines = [line.strip() for line in file if line.strip() and not line.startswith("#")]
     return dict(line.split(": ", 1) for line in lines)
 
 
 def goals(total):
-    """How far the campaign got: lines of text."""
+    """Lines that say how often the rules and operators occurred in the campaign."""
     listed = never_fire()
     rules = [rule.name for rule in Sides(KEEP).main.rules]
     wrong = [name for name in listed if total.rules[name] or name not in rules]
@@ -249,7 +250,7 @@ def goals(total):
 
 
 def named(what, names, most=40):
-    """Lines that list the names; nothing where there are none, or too many."""
+    """Lines that list the names; none if there are no names or too many."""
     if not names or len(names) > most:
         return []
     return textwrap.wrap(f"{what}: {', '.join(names)}.", 98, break_long_words=False)

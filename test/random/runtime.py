@@ -1,5 +1,5 @@
-"""ONNX Runtime: sessions without and with its optimizations, single nodes, and which nodes it runs
-at all."""
+"""ONNX Runtime for random models: sessions without and with its optimizations, single nodes, and
+which nodes it can run at all."""
 
 import functools
 import numpy, onnx, onnxruntime
@@ -13,7 +13,8 @@ LEVELS = {
 
 
 def session(model, level="off"):
-    """model: a path or bytes."""
+    """A session for a model, which is a path or bytes. `level`: "off" or "on", its
+    optimizations."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = LEVELS[level]
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -24,7 +25,7 @@ def session(model, level="off"):
 
 
 def run(session, feed):
-    """Outputs by name. Types that numpy does not know are given and taken as OrtValues."""
+    """The outputs by name. Values of types that numpy lacks are passed as OrtValues."""
     names = [o.name for o in session.get_outputs()]
     if any(v.dtype.name == "bfloat16" for v in feed.values()) or any(
         "bfloat16" in o.type for o in session.get_outputs()
@@ -79,8 +80,8 @@ KIND_OF_KERNEL = ("to", "dtype", "mode", "output_datatype")
 
 
 def accepts(node, opset, types):
-    """Has ONNX Runtime a kernel for the node with inputs of these types? The answer depends on
-    types only, so that it is the same for every node of them."""
+    """Whether ONNX Runtime has a kernel for the node with inputs of these types. The answer depends
+    only on types and some attributes, and is kept."""
     chosen = tuple(a.SerializeToString() for a in node.attribute if a.name in KIND_OF_KERNEL)
     key = node.op_type, node.domain, opset, tuple(types), chosen
     if key not in ASKED:
@@ -97,7 +98,7 @@ def accepts(node, opset, types):
 
 
 def lend(node, opset, arrays):
-    """The node in float: what the reference cannot do in double."""
+    """Computes in float a node that the reference cannot compute in double."""
     names = [f"x{k}" if a is not None else "" for k, a in enumerate(arrays)]
     copy = onnx.NodeProto()
     copy.CopyFrom(node)

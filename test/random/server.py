@@ -1,5 +1,5 @@
-"""optimize-model many times from one process that has read the rules (test/fuzz/forks.c), in one
-build; and run-model through test/tools/run_cases.c."""
+"""Runs optimize-model of one build many times, as children of a process that has read the rules
+(test/fuzz/forks.c)."""
 
 import os, subprocess, sys
 
@@ -26,14 +26,15 @@ def forks(build):
 
 
 class Server:
-    """The process is started with the first run, and again when it ended."""
+    """The process is started with the first run, and again if it has ended."""
 
     def __init__(self, build="plain", rules=None):
         self.command = [forks(build), *([rules] if rules else [])]
         self.rules, self.process = rules, None
 
     def run(self, arguments, messages):
-        """(exit code, or minus the signal; seconds; KB); standard error goes to a file."""
+        """Runs optimize-model, with standard error in a file: (exit status or minus the number of a
+        signal, seconds, KB)."""
         if not self.process or self.process.poll() is not None:
             self.process = subprocess.Popen(
                 self.command,

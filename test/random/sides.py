@@ -1,6 +1,6 @@
-"""Left sides of rules as parts of random models. test/tools/sample_rules.c draws sizes and writes a
-side as a model; here it is put between values of the model that is being built: inputs of the rule
-become values there are, new inputs, constants, the same value twice, or results of other nodes."""
+"""Puts left sides of rules into random models. test/tools/sample_rules.c draws sizes and writes a
+left side as a model. Here it is embedded in the model that is being built: the inputs of the rule
+become existing values, new inputs, constants, the same value twice, or results of other nodes."""
 
 import collections, glob, os, random, subprocess, zlib
 import onnx
@@ -10,10 +10,10 @@ from reference import FLOATS
 from server import BUILDS, ROOT
 
 Rule = collections.namedtuple("Rule", "name classes lengths file number")
-# Producers before an input, of one operand.
+# Operators that may be put before an input of a side.
 BEFORE = ["Relu", "Neg", "Identity", "Tanh", "Abs", "Sigmoid", "Exp", "Transpose", "Add", "Mul"]
 BOUNDED = ["Tanh", "Sigmoid"]
-PLACED = 4  # rules of a model
+PLACED = 4  # rules in a model, besides one of rare.txt
 
 
 def rare():
@@ -27,7 +27,7 @@ def files(*pattern):
 
 
 class Sampler:
-    """test/tools/sample_rules for some files."""
+    """A process of test/tools/sample_rules for some files of rules."""
 
     def __init__(self, paths, folder):
         os.makedirs(folder, exist_ok=True)
@@ -46,7 +46,7 @@ class Sampler:
         ]
 
     def side(self, rule, opset, r):
-        """A model of the left side. Raises Reject."""
+        """A model of the left side of a rule. Raises Reject if it cannot be written."""
         least = r.choice([0, 1, 1, 2, 2, 2, 2, 2, 2])
         request = rule.number, r.randrange(rule.lengths), opset, least, r.getrandbits(60), self.path
         self.process.stdin.write(" ".join(map(str, request)) + "\n")
@@ -58,7 +58,8 @@ class Sampler:
 
 
 class Sides:
-    """All rules: the library and the search set, and each other file."""
+    """The samplers for all rules: one for the library and the search set, and one for each other
+    file."""
 
     def __init__(self, folder):
         self.folder, self.samplers, self.why = folder, {}, ""
@@ -74,8 +75,8 @@ class Sides:
         return self.samplers[paths]
 
     def chosen(self, seed, n, r):
-        """(file or None, rules): those whose turn it is in model N of the rule models; the turns
-        come to all rules of the library and the search set equally often."""
+        """(file or None, rules): the rules whose turn it is in the N-th of the models that are
+        built around rules. All rules of the library and the search set have equally many turns."""
         if n % 16 == 15:
             file = self.others[n // 16 % len(self.others)]
             rules = self.sampler((file,)).rules
@@ -98,7 +99,8 @@ class Sides:
         return self.orders[key]
 
     def place(self, b, rule, r):
-        """Adds the rule's left side to the model being built; False: it does not fit there."""
+        """Adds the left side of a rule to the model that is being built; returns whether it
+        fits."""
         sampler = next(s for s in self.samplers.values() if rule in s.rules)
         for k in range(6):
             mark = len(b.nodes), len(b.values), len(b.inputs), len(b.initializers)
@@ -118,7 +120,8 @@ class Sides:
 
 
 def opened(dims, r):
-    """Sizes as pairs: now and then all sizes of one number are another at the second sizes."""
+    """The sizes as pairs, in which all sizes of one random number are larger at the second
+    sizes."""
     numbers = sorted({d for sizes in dims for d in sizes if d > 1})
     if not numbers:
         return [[(d, d) for d in sizes] for sizes in dims]
@@ -133,7 +136,7 @@ def put(b, side, r, open_sizes):
     plain, calm, bounded = r.random() < 0.4, r.random() < 0.5, r.random() < 0.2
     dims = opened(dims, r) if open_sizes else [[(d, d) for d in sizes] for sizes in dims]
     names = {"": None}
-    alive = r.choice([info.name for info in graph.input] or [""])  # not all are constants
+    alive = r.choice([info.name for info in graph.input] or [""])  # this input is no constant
     for info, kind, sizes in zip(graph.input, kinds, dims):
         dtype = b.dtype if kind == F32 else kind
         names[info.name] = given(b, info.name, dtype, sizes, names, r, plain, info.name == alive)
@@ -143,7 +146,7 @@ def put(b, side, r, open_sizes):
         names[tensor.name] = taken(b, tensor)
     read = {name for node in graph.node for name in node.input} | {o.name for o in graph.output}
     for node in graph.node:
-        if calm:  # what the side does not use is not made
+        if calm:  # optional outputs that the side does not use are left out
             while node.output[-1] not in read and optional(node, b.opset):
                 node.output.pop()
         copied(b, node, names)
@@ -156,14 +159,15 @@ def put(b, side, r, open_sizes):
 
 
 def optional(node, opset):
-    """May the last output be left out?"""
+    """Whether the last output of a node is optional."""
     known = onnx.defs.get_schema(node.op_type, opset).outputs
     at = len(node.output) - 1
     return at < len(known) and known[at].option == onnx.defs.OpSchema.FormalParameterOption.Optional
 
 
 def given(b, name, dtype, sizes, names, r, plain, alive):
-    """A value for an input of a side; plain: a new input of the model; alive: no constant."""
+    """A value for an input of a side. `plain`: a new input of the model; `alive`: not a
+    constant."""
     positive = name in ("in-v", "in-var")
     low, high = (0.3, 1.2) if positive else (-1.0, 1.0) if dtype in FLOATS else (0, 1)
     span = (0.05, 50) if positive else (-1e9, 1e9) if dtype in FLOATS else (0, 1)
@@ -176,7 +180,7 @@ def given(b, name, dtype, sizes, names, r, plain, alive):
         return r.choice(old)
     either = r.random() < 0.6 and not plain and not alive
     v = b.fresh(sizes, dtype, low, high, None if either else "input")
-    if dtype not in FLOATS and not v.stored:  # an index must not be drawn beyond what fits here
+    if dtype not in FLOATS and not v.stored:  # later draws of an index must fit here, too
         b.inputs[-1].high = max((int(a.max()) for a in v.arrays if a.size), default=0)
     if dtype in FLOATS and not v.stored and not (positive or plain) and r.random() < 0.3:
         return before(b, v, r)
@@ -184,7 +188,8 @@ def given(b, name, dtype, sizes, names, r, plain, alive):
 
 
 def before(b, v, r):
-    """The value after another node of the same sizes."""
+    """A value of the same sizes that another node computes from v, or for Transpose from a new
+    input."""
     kind = r.choice(BEFORE)
     if kind == "Transpose" and v.rank == 2:
         turned = b.fresh(v.size[::-1], v.dtype, kind="input")
@@ -206,7 +211,8 @@ def taken(b, tensor):
 
 
 def copied(b, node, names):
-    """The node with the names of the model being built, its floats in that model's type."""
+    """Adds a copy of a node with the names of the model that is being built, and with float tensors
+    in that model's type."""
     copy = onnx.NodeProto()
     copy.CopyFrom(node)
     inputs = [names[name] for name in node.input]

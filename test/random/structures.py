@@ -1,5 +1,5 @@
-"""Makers of nodes with bodies: branches, loops, and calls of model-local functions. Bodies are
-chains of nodes that keep the sizes of what they start from, and read values outside."""
+"""Makers of branches, loops and calls of model-local functions. Their bodies are chains of nodes
+that preserve the sizes of the first value and may read values outside."""
 
 import numpy, onnx
 from onnx import helper
@@ -22,7 +22,7 @@ STEADY = [
 
 
 def inside(b):
-    """A builder for a body: it sees what is outside."""
+    """A builder for a body, in which the values outside can be used."""
     child = Builder(b.below(1 << 30), b.opset, b.dtype, b.opened, b.lend, b.accepts)
     child.odd, child.values, child.count = b.odd, list(b.values), b.count
     child.random_values, child.exposed = b.random_values, b.exposed
@@ -30,7 +30,7 @@ def inside(b):
 
 
 def chain(child, x, length):
-    """A value of the sizes of x, so many nodes later."""
+    """Adds a chain of so many nodes after x and returns its result, which has the sizes of x."""
     for _ in range(length):
         kind = child.choice(STEADY)
         if kind in ("Add", "Mul", "Sub"):
@@ -64,7 +64,8 @@ def body(child, name, inputs, outputs):
 
 
 def settle(b, node, inputs, kinds, functions=()):
-    """Adds the node; what it gives is found by evaluating it. kinds: element types."""
+    """Adds a node whose results are found by evaluating it. `kinds`: the element types of the
+    results."""
     model = helper.make_model(
         helper.make_graph([], "g", [], []),
         opset_imports=[helper.make_opsetid("", b.opset), helper.make_opsetid("local", 1)],
@@ -124,7 +125,7 @@ def loop(b, kind):
     if y is state:
         y = child.add("Identity", [state])
     more = child.add("Identity", [going])
-    fixed = turns.constant and not x.open  # as many parts as there are turns
+    fixed = turns.constant and not x.open  # whether the number of gathered parts is known
     scan = [child.add("Neg", [y])] if b.chance(0.4) and fixed else []
     graph, b.count = body(child, "body", [step, going, state], [more, y, *scan]), child.count
     start = b.constant(numpy.array(True), BOOL)
@@ -134,7 +135,7 @@ def loop(b, kind):
 
 
 def call(b, kind):
-    """A function of its own: with an attribute that a node inside refers to, or without."""
+    """Adds a call of a new function, which may have an attribute to which a node inside refers."""
     x = b.pick([F32, F64])
     child = inside(b)
     child.values = []

@@ -1,24 +1,24 @@
-# Isomer. Everything is found by its folder: a new source file needs no line here.
+# Isomer. Source files are found by their folders, so a new one needs no line here.
 #   make [all]           the library, the programs, manual pages and shell completion, in build/
 #   make test            every test; ONLY="ops_ test_models": those whose names start so
 #   make demo            installs what is missing, builds, optimizes two public models
-#   make fresh           both in new systems in folders, as root: test/bench/MACHINES.md
-#   make fresh ARCH=arm64    cross-built, and the tests under an emulator: likewise
+#   make fresh           demo and test in minimal systems in folders (root): test/bench/MACHINES.md
+#   make fresh ARCH=arm64    builds for 64-bit ARM and runs the tests in an emulator: the same page
 #   make install         into PREFIX (/usr/local), below DESTDIR
 #   make deb             Debian packages, in build/deb
 #   make prove           proves rules/library again; make rules: generates rules/generated again
-#   make discover        asks the models and keeps in rules/discovered what pays
-#   make rediscover      what discovered rules alone regain of the library's gain
-#   make atlas           rules/discovered/ATLAS.md: single operators on a target
+#   make discover        discovers rules that models ask for, and keeps those that pay
+#   make rediscover      measures how much of the library's gain discovered rules alone regain
+#   make atlas           rules/discovered/ATLAS.md: faster equals of single operators on a target
 #   make bench           test/bench/RESULTS.md; make roundtrip: test/onnx/ROUNDTRIP.md
 #   make asan | ubsan | check-ndebug | coverage    the tests in other builds
 #   make random | random-peers    random models (test/random): N=.. SEED=.. FIRST=..
 #   make test-heavy | check-mutants | check-classes | fuzz | mutate-models    tests that take long
-#   make gpu-offline     the back end for GPUs without one, in full: test/cuda/OFFLINE.md
+#   make gpu-offline     all checks of the back end for GPUs that need none: test/cuda/OFFLINE.md
 #   make clean
 # Variables: CC=clang, BUILD=dir, WERROR=1, OPTIMIZE=-O2, EXTRA=flags, DNN=none (without oneDNN),
 #   CUDA=none (without the back end for GPUs), PROCESSOR=x86_64|arm64|any.
-# Libraries in a prefix of their own: PKG_CONFIG_PATH, or EXTRA="-I.. -L..".
+# For libraries in another prefix: PKG_CONFIG_PATH, or EXTRA="-I.. -L..".
 
 CC ?= cc
 BUILD ?= build
@@ -35,12 +35,12 @@ LANGUAGE := -std=c11 -D_GNU_SOURCE -DISOMER_VERSION='"$(VERSION)"' -ffp-contract
 COMPILE = $(CC) $(LANGUAGE) $(OPTIMIZE) -g -ffile-prefix-map=$(CURDIR)=. $(EXTRA) $(CFLAGS) \
     $(CPPFLAGS) $(FOUND) -I. -I$(BUILD)/gen
 
-# Libraries, as MODULE:NAME for pkg-config and without it. oneDNN is spoken to in its major version,
-# which its header tells; DNN=none: without it.
+# The libraries, as MODULE:NAME: the module of pkg-config, and the name for -l if there is none. DNN
+# is the major version of oneDNN, taken from its header; DNN=none builds without oneDNN.
 DNN ?= $(shell printf '\043include <oneapi/dnnl/dnnl_version.h>\nDNNL_VERSION_MAJOR\n' | \
     $(CC) $(EXTRA) $(CFLAGS) -E -P - 2>/dev/null | tail -n 1)
 override DNN := $(or $(filter 2 3,$(DNN)),none)
-# Its micro-kernel, where the header declares it as version 3.8 and later do.
+# Not empty if the header declares oneDNN's micro-kernel, as version 3.8 and later may do.
 DNN_UKERNEL := $(if $(filter 3,$(DNN)),$(shell printf '\043include <oneapi/dnnl/dnnl_%s.h>\n' \
     config version | { cat; printf '\043if defined DNNL_EXPERIMENTAL_UKERNEL && \
     DNNL_VERSION_MINOR >= 8\nyes\n\043endif\n'; } | \
@@ -56,14 +56,14 @@ LIBS := $(LDFLAGS) -Wl,--as-needed $(call libraries,$(NEEDED),libs) -ldl -lm -lp
 Z3 := $(call libraries,z3:z3,libs)
 CMOCKA := $(call libraries,cmocka:cmocka,libs)
 
-# The programs, each named after the file of its main.
+# The files with a main. Each program has the name of such a file.
 MAINS := graphs/run_model.c rules/export_rules.c search/optimize_model.c \
     generator/generate_rules.c generator/compare_rules.c generator/discover_rules.c \
     verifier/verify_rules.c
-# What belongs to one of them alone, and not to a library.
+# Files that belong only to run-model and not to a library.
 RUN_MODEL := $(wildcard graphs/run_model_*.c)
-# A back end for NVIDIA's GPUs, where CUDA's headers are: in CUDA_HOME or in the wheels of the
-# virtual environment or of python3's. CUDA=none: without it. Nothing of CUDA is linked.
+# The back end for NVIDIA's GPUs is built if CUDA's headers are found, in CUDA_HOME or in the wheels
+# of the virtual environment or of python3. CUDA=none builds without it. It is not linked with CUDA.
 CUDA_HOME ?= /usr/local/cuda
 CUDA_FOLDERS := $(if $(filter none,$(CUDA)),,$(CUDA_HOME)/include \
     $(wildcard $(foreach p,$(PYTHON) $(shell command -v python3), \
@@ -74,8 +74,8 @@ CUDA_FLAGS := $(addprefix -isystem ,$(sort $(patsubst %/,%,$(dir $(CUDA_HEADERS)
 CUDA_PLUGIN := $(if $(filter 4,$(words $(CUDA_HEADERS))),$(BUILD)/isomer-cuda.so)
 FOLDERS := ops $(addprefix ops/,backend base core cpu operator) graphs graphs/plan graphs/onnx \
     $(addprefix graphs/onnx/,file import export) rules search search/show
-# What differs between families of processors is in a file for each, beside the inner loops for its
-# instruction sets; PROCESSOR=any: in plain C.
+# Each family of processors has a file for what differs between them, and files with inner loops for
+# its instruction sets. PROCESSOR=any is plain C.
 PROCESSOR ?= $(patsubst aarch64,arm64,$(firstword $(subst -, ,$(shell $(CC) -dumpmachine))))
 FAMILIES := x86_64 arm64 any
 override PROCESSOR := $(or $(filter $(FAMILIES),$(PROCESSOR)),any)
@@ -89,7 +89,7 @@ UNUSED += $(patsubst %,%_$(if $(filter x86_64,$(PROCESSOR)),any,x86_64).c,\
 UNUSED += $(if $(filter none,$(DNN)),$(filter-out %_none.c,$(wildcard ops/cpu/dnn*.c)),\
     $(filter-out ops/cpu/dnn_$(DNN).c,$(wildcard ops/cpu/dnn_[0-9n]*.c)))
 UNUSED += ops/cpu/dnn_ukernel$(if $(DNN_UKERNEL),_none).c
-# One program is for the build alone.
+# This program is used only by the build.
 PRINT_DIGESTS := ops/operator/print_digests.c
 sources = $(filter-out $(MAINS) $(RUN_MODEL) $(PRINT_DIGESTS) $(UNUSED), \
     $(sort $(wildcard $(addsuffix /*.c,$(1)))))
@@ -100,7 +100,7 @@ LIBRARY := $(call objects,$(call sources,$(FOLDERS))) \
 GENERATOR := $(call objects,$(call sources,generator generator/discover))
 VERIFIER := $(call objects,$(call sources,verifier))
 PROGRAMS := $(addprefix $(BUILD)/,$(subst _,-,$(basename $(notdir $(MAINS)))))
-# Where MPI is installed there is one more program.
+# This program is built if MPI is installed.
 MPICC ?= $(shell command -v mpicc)
 MPI_PROGRAMS := $(if $(MPICC),$(BUILD)/generate-rules-mpi)
 TESTS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard test/*.c)))
@@ -119,7 +119,7 @@ ARCHIVES := $(BUILD)/libisomer.a $(BUILD)/libgenerator.a $(BUILD)/libverifier.a
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-# Manual pages and shell completion, printed by the programs from their tables of options.
+# Manual pages and shell completion, which the programs print from their tables of options.
 NAMES := $(notdir $(PROGRAMS))
 MANUALS := $(NAMES:%=$(BUILD)/man/%.1)
 COMPLETIONS := $(NAMES:%=$(BUILD)/completions/%) $(NAMES:%=$(BUILD)/completions/_%)
@@ -136,7 +136,7 @@ $(BUILD)/%.a: $(BUILD)/list
 	@rm -f $@
 	$(AR) rcs $@ $(filter %.o,$^)
 
-# Its interface is written down in isomer.abi.
+# The interface of the shared library is listed in isomer.abi.
 SONAME := libisomer.so.0
 $(BUILD)/libisomer.so: $(LIBRARY) $(BUILD)/list search/isomer.abi
 	$(COMPILE) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=search/isomer.abi -o $@ \
@@ -171,8 +171,8 @@ $(NAMES:%=$(BUILD)/completions/_%): $(BUILD)/completions/_%: $(BUILD)/%
 	@mkdir -p $(@D)
 	$< --help=zsh > $@
 
-# test/FOLDER_FILE.c is one cmocka program; those of the verifier and of the generator get its
-# archive too. test/shared is what tests share.
+# Each test/FOLDER_FILE.c is a cmocka program, linked with the code of test/shared and the library;
+# those of the verifier and of the generator are also linked with its archive.
 $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libtest.a $(ARCHIVES)
 	$(COMPILE) -o $@ $< $(BUILD)/libtest.a $(filter %/lib$(firstword $(subst _, ,$*)).a,$(ARCHIVES)) \
 	    $(BUILD)/libisomer.a $(CMOCKA) $(LIBS) $(if $(filter verifier_%,$*),$(Z3))
@@ -181,8 +181,8 @@ $(BUILD)/test/%: $(BUILD)/test/%.o $(BUILD)/libtest.a $(ARCHIVES)
 $(BUILD)/test/tools/%: $(BUILD)/test/tools/%.o $(BUILD)/libtest.a $(BUILD)/libisomer.a
 	$(COMPILE) -o $@ $^ $(CMOCKA) $(LIBS)
 
-# Plug-ins are built as anyone would: from the installed header alone; one computes by the tests'
-# reference.
+# Plug-ins are built as a user would build them, with only the installed header. One of them also
+# uses the tests' reference.
 $(BUILD)/test/plugin/wrong_backend.so: private INCLUDE := -I.
 $(BUILD)/test/plugin/%.so: test/plugin/%.c $(BUILD)/include/isomer_backend.h $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -192,8 +192,9 @@ $(BUILD)/include/isomer_backend.h: ops/backend/isomer_backend.h
 	@mkdir -p $(@D)
 	cp $< $@
 
-# The plug-in for GPUs; and the same for tests without one: all on the host; with cuBLASLt's part as
-# it is; what NVRTC makes, which is not run; cuDNN's plans for a GPU that is described.
+# The plug-in for GPUs, and variants of it for tests without a GPU: all on the host; the same with
+# the real code for cuBLASLt; kernels compiled by NVRTC, which are not run; cuDNN's plans for a
+# described GPU.
 GPU := $(call objects,$(sort $(wildcard ops/cuda/*.c))) $(BUILD)/gen/cuda_prelude.o
 OWN := $(filter-out $(patsubst %,\%/ops/cuda/%.o,driver compiler library lt dnn dnn_graph),$(GPU))
 FAKE := $(addprefix $(BUILD)/test/cuda/isomer-,host.so lt.so nvrtc.so dnn.so)
@@ -227,7 +228,7 @@ $(BUILD)/cuda-flags: $(BUILD)/flags # for scripts/check-warnings
 $(BUILD)/ops/cuda/device.o: private ISA = $(CUDA_FLAGS) \
     -DISOMER_CUDA_SOURCES='"$(shell cat $(sort $(wildcard ops/cuda/*)) | md5sum | cut -c 1-12)"'
 $(BUILD)/ops/cuda/device.o: $(wildcard ops/cuda/*)
-# The text that every kernel starts with, as a string.
+# The text with which every kernel begins, as a string.
 $(BUILD)/gen/cuda_prelude.c: ops/cuda/prelude.h
 	@mkdir -p $(@D)
 	{ echo '#include "ops/cuda/source.h"'; echo 'const char source_prelude[] ='; \
@@ -238,8 +239,8 @@ $(BUILD)/gen/cuda_prelude.o: $(BUILD)/gen/cuda_prelude.c $(BUILD)/flags
 
 $(BUILD)/ops/base/options_page.o: private ISA := -DISOMER_DATE='"$(DATE)"'
 
-# Kernels for one instruction set are compiled for it and chosen when the program runs; all else is
-# for any machine.
+# Kernels for an instruction set are compiled for it and chosen when the program runs; all other
+# code runs on any machine of the family.
 LOOPS := -O3 -fopenmp-simd -Wno-pass-failed -fno-math-errno -fno-trapping-math \
     $(patsubst %,-include %,$(wildcard ops/cpu/mvec_$(PROCESSOR).h))
 AVX2 := -ffp-contract=fast -mavx2 -mfma -mprfchw
@@ -252,8 +253,8 @@ $(BUILD)/ops/cpu/%_neon.o: private ISA := $(LOOPS) $(NEON)
 $(BUILD)/ops/cpu/%_avx2.o: private ISA := $(LOOPS) $(AVX2)
 $(BUILD)/ops/cpu/%_avx512.o: private ISA := $(LOOPS) $(AVX512)
 
-# The build of the kernels, a part of the key of every time measured with them: what was compiled of
-# all that runs in a step. cpu.o holds it, and is left out.
+# A digest of all compiled code that runs in steps, which is part of the key of every measured time.
+# It is compiled into cpu.o, which therefore cannot be part of it.
 KERNELS := $(filter-out %/cpu/cpu.o,$(call objects,$(call sources,ops ops/operator ops/cpu) \
     $(sort $(addprefix ops/core/,element.c number.c $(notdir $(wildcard ops/core/loop*.c))))))
 $(BUILD)/kernels.made: $(KERNELS) scripts/digest-objects
@@ -287,20 +288,20 @@ $(BUILD)/gen/onnx_fields.h: graphs/onnx/onnx.proto scripts/proto-fields
 	@mkdir -p $(@D)
 	awk -f scripts/proto-fields $< > $@
 
-# Two files whose times change only when their contents do: `flags` when the compiler or its flags
-# change, so that everything is compiled again; `list` when a source file comes or goes, so that
-# everything is linked again.
+# Two files that are rewritten only if their contents change: `flags`, when the compiler or its
+# flags change, so that everything is compiled again; and `list`, when a source file is added or
+# removed, so that everything is linked again.
 $(BUILD)/flags: STATE = $(COMPILE) $(WARNINGS)
 $(BUILD)/list: STATE = $(LIBRARY) $(GENERATOR) $(VERIFIER) $(SHARED) $(GPU)
 $(BUILD)/flags $(BUILD)/list: force
 	@mkdir -p $(@D)
 	@echo '$(STATE)' | cmp -s - $@ || echo '$(STATE)' > $@
 
-# Of the processors, where the user does not say how many.
+# As many jobs as there are processors, unless the user says how many.
 PARALLEL = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 programs-of-tests: all $(TESTS) $(TOOLS) $(FORKS) $(PLUGINS)
-# What is missing is installed first; what make finds on this machine is looked for afterwards.
+# First installs what is missing, then starts another make, which looks for libraries afterwards.
 test:
 	@scripts/install-dependencies test
 	@$(MAKE) --no-print-directory $(PARALLEL) run-tests
@@ -321,8 +322,8 @@ ubsan:
 coverage:
 	BUILD=$(BUILD) PYTHON=$(PYTHON) scripts/coverage
 
-# Fuzzing programs are clang's, under its address and undefined-behaviour sanitizers. fuzz runs each
-# for so many seconds on test/fuzz/seeds.
+# Fuzzing programs use clang's libFuzzer with the address and undefined-behaviour sanitizers. The
+# target fuzz runs each of them for FUZZ_SECONDS, starting from test/fuzz/seeds.
 SANITIZED := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_SECONDS ?= 60
 FUZZ ?= $(patsubst test/fuzz/target_%.c,%,$(sort $(wildcard test/fuzz/target_*.c)))
@@ -334,8 +335,8 @@ fuzz:
 	    EXTRA="-fsanitize=fuzzer-no-link $(SANITIZED)"
 	BUILD=$(BUILD)/fuzz scripts/fuzz $(FUZZ_SECONDS) $(FUZZ)
 
-# N damaged model files through optimize-model, under the sanitizers; one process reads the rules,
-# and each run is a child of it.
+# Sends N damaged model files through optimize-model, under the sanitizers. One process reads the
+# rules, and each run is a child of it.
 N ?= 1000
 SEED ?= 1
 WRAPPED := main graph_world_new world_free library_open escape_raise
@@ -347,8 +348,9 @@ mutate-models:
 	    EXTRA="$(SANITIZED)"
 	BUILD=$(BUILD)/asan-ubsan $(PYTHON) test/fuzz/mutate.py $(N) $(SEED)
 
-# N random models through optimize-model and every check there is, half of them under the
-# sanitizers; the same models through other optimizers. RESULTS=1 writes test/random/RESULTS.md.
+# random sends N random models through optimize-model and checks everything, half of them under the
+# sanitizers; random-peers runs other optimizers on the same models. RESULTS=1 writes
+# test/random/RESULTS.md.
 FIRST ?= 0
 random: programs-of-tests
 	$(MAKE) $(FORKS:$(BUILD)%=$(BUILD)/asan-ubsan%) BUILD=$(BUILD)/asan-ubsan OPTIMIZE=-O1 \
@@ -358,12 +360,12 @@ random-peers: programs-of-tests
 	test/random/install-peers $(BUILD)/peers
 	BUILD=$(BUILD) $(PYTHON) test/random/peers.py $(N) $(SEED)
 
-# What make test takes a sample of (test/README.md).
+# Runs in full the tests of which make test takes a sample (test/README.md).
 test-heavy: programs-of-tests
 	ISOMER_HEAVY=1 TEST_TIMEOUT=3000 BUILD=$(BUILD) CC="$(CC)" PYTHON=$(PYTHON) \
 	    scripts/run-tests search_faults test_untrusted test_generator_runs test_random_models
 
-# The back end for GPUs without one, in parts that can be stopped: PARTS="sm_90 plans".
+# Checks the back end for GPUs without one, in parts that can be interrupted: PARTS="sm_90 plans".
 PARTS ?=
 gpu-offline: programs-of-tests
 	BUILD=$(BUILD) $(PYTHON) scripts/gpu_offline.py $(PARTS)
@@ -372,8 +374,8 @@ demo:
 	@scripts/install-dependencies demo
 	@$(MAKE) --no-print-directory $(PARALLEL) all
 	scripts/demo
-# The two commands of README.md on systems that have nothing but git, make and certificates. For
-# 64-bit ARM on another machine: cross-built, and the tests under an emulator.
+# Runs the two commands of README.md in systems that have only git, make and certificates. For
+# 64-bit ARM on another machine, cross-builds and runs the tests in an emulator.
 SUITES ?= bookworm trixie
 ARCH ?=
 fresh:
@@ -386,23 +388,24 @@ bench: all
 	BUILD=$(BUILD) scripts/bench-roofline
 	BUILD=$(BUILD) scripts/bench-rules
 	BUILD=$(BUILD) PYTHON=$(PYTHON) scripts/bench-generator
-# Every model there is through optimize-model (some 15 minutes); make test takes a sample. The last
-# result is kept.
+# Sends every available model through optimize-model (about 15 minutes); make test takes a sample.
+# Keeps the result in the tree.
 roundtrip: programs-of-tests
 	BUILD=$(BUILD) $(PYTHON) -W ignore test/onnx/roundtrip.py --table test/onnx/ROUNDTRIP.md
-# Attributes, sizes and values at the ends of what ONNX allows, against ONNX Runtime and ONNX's
-# reference (some 5 minutes); make test takes a sample. The last result is kept.
+# Compares run-model with ONNX Runtime and ONNX's reference at attributes, sizes and values at the
+# limits of what ONNX allows (about 5 minutes); make test takes a sample. Keeps the result in the
+# tree.
 edges: programs-of-tests
 	BUILD=$(BUILD) $(PYTHON) -W ignore test/onnx/edges.py --write
-# Mutants of true rules, thousands of them: the prover's verdicts against the oracle. The last
-# result is kept.
+# Compares the prover's verdicts on thousands of mutants of true rules with the oracle. Keeps the
+# result in the tree.
 MUTANT_SEEDS := 1 20261123
 check-mutants: programs-of-tests
 	for s in $(MUTANT_SEEDS); do $(BUILD)/test/verifier_mutation 3000 $$s && \
 	    $(BUILD)/test/verifier_guards 3000 $$s 2>&1 | grep mutants || exit; done > $(BUILD)/mutants.txt
 	cp $(BUILD)/mutants.txt test/cases/verifier/mutants.txt
-# What classes promise, by machine arithmetic: of the library, all generated rules and the corpora,
-# which are proved for it. The last result is kept.
+# Checks in machine arithmetic what the classes of rules promise: those of the library, of all
+# generated rules and of the corpora, which are proved first. Keeps the result in the tree.
 CORPORA := $(wildcard test/cases/verifier/*.rules)
 check-classes: programs-of-tests
 	@mkdir -p $(BUILD)/classes
@@ -412,8 +415,8 @@ check-classes: programs-of-tests
 	    rules/generated/search/*.rules $(CORPORA:test/cases/verifier/%=$(BUILD)/classes/%) \
 	    > $(BUILD)/classes.txt || { cat $(BUILD)/classes.txt; exit 1; }
 	{ date +%F; cat $(BUILD)/classes.txt; } > test/cases/verifier/classes.txt
-# What Z3 answered on the way to each proof, decided again by cvc5: of TASO's rules, the library and
-# the search set. The last result is kept.
+# Has cvc5 decide again what Z3 answered for each proof of TASO's rules, of the library and of the
+# search set. Keeps the result in the tree.
 OBLIGATIONS := $(BUILD)/obligations
 check-obligations: all
 	rm -rf $(OBLIGATIONS)
@@ -427,27 +430,28 @@ check-obligations: all
 	    > $(OBLIGATIONS)/found.txt || { cat $(OBLIGATIONS)/found.txt; exit 1; }
 	{ date +%F; $(BUILD)/verify-rules --version | grep Z3; cvc5 --version | head -n 1; \
 	    cat $(OBLIGATIONS)/found.txt; } > test/cases/verifier/obligations.txt
-# Generates candidates over each operator set, proves and minimises them, and keeps what is proved
-# (rules/generated/README.md). Steps whose results are in build/rules are not repeated. With
-# WITHOUT=--without-size-4 it takes minutes.
+# Generates candidates over each operator set, proves them, and keeps the proved rules or a basis of
+# them (rules/generated/README.md). Steps whose results are in build/rules are not repeated. With
+# WITHOUT=--without-size-4 this takes minutes.
 rules: all
 	BUILD=$(BUILD) scripts/rules $(WITHOUT)
-# Asks the models of scripts/models.tsv, answers, proves, times on the target, and keeps in
-# rules/discovered what pays (scripts/discover.py). Steps whose results are in build/discover are
-# not repeated.
+# Answers questions of the models of scripts/models.tsv, proves the answers, times them on the
+# target, and keeps those that pay in rules/discovered (scripts/discover.py). Steps whose results
+# are in build/discover are not repeated.
 discover: all
 	BUILD=$(BUILD) $(PYTHON) scripts/discover.py $(DISCOVER)
-# Both gains of each model of scripts/models.tsv, by the library and by the answers to its own
-# questions alone, into test/bench/DISCOVERED.md (scripts/rediscover.py); 25 idle minutes.
+# Writes two gains of each model of scripts/models.tsv into test/bench/DISCOVERED.md: by the
+# library, and by the answers to its own questions alone (scripts/rediscover.py). This takes 25
+# minutes on an idle machine.
 rediscover: all
 	BUILD=$(BUILD) $(PYTHON) scripts/rediscover.py $(DISCOVER)
-# What a node of one operator could be instead on TARGET: rules/discovered/ATLAS.md
+# Writes rules/discovered/ATLAS.md: what a node of one operator could be replaced by on TARGET
 # (scripts/atlas.py). Steps whose results are in build/atlas are not repeated.
 atlas: all
 	BUILD=$(BUILD) $(PYTHON) scripts/atlas.py --target $(or $(TARGET),onnxruntime) $(ATLAS)
-# Proves the library again and writes the verdicts into it: after a rule was written, or an
-# operator's definition changed. The rules of winograd.rules take minutes each, and a hundred times
-# the default budget.
+# Proves the library again and writes the verdicts into it. This is needed after a rule was written
+# or the definition of an operator was changed. The rules of winograd.rules take minutes each, and a
+# hundred times the default budget.
 BUDGET ?= 6000000000
 prove: all
 	for f in rules/library/*.rules; do \
@@ -498,6 +502,6 @@ deb:
 clean:
 	rm -rf $(BUILD)
 
-# What the compiler said each object is made of; builds in folders below have their own.
+# The dependencies of each object, as the compiler wrote them, except those of builds in subfolders.
 BELOW := $(patsubst %,-o -path '$(BUILD)/%',ndebug asan ubsan coverage fuzz asan-ubsan deb)
 -include $(shell find $(BUILD) \( -false $(BELOW) \) -prune -o -name '*.d' -print 2>/dev/null)

@@ -244,13 +244,13 @@ def lines_of(cells, several):
     lines = [
         "# Atlas: what a node of one operator could be instead, in ONNX Runtime",
         "",
-        "Written by `make atlas TARGET=onnxruntime` (`scripts/atlas.py`): each row is a model of"
+        "Written by `make atlas TARGET=onnxruntime` (`scripts/atlas.py`). Each row is a model of"
         " one node, timed on one thread in ONNX Runtime as it is and as the fastest equal graph"
-        " that the rules give: those of the library, those that were discovered before, and those"
-        " that answer the node's own question (asked here). Brackets: constants. The roofline is"
-        " the least time of the operator's arithmetic and data on this machine. A ratio of 1 means"
-        " that nothing gained 3 %. Rules that are off unless `--allow drops` is given, because they"
-        " read what is then multiplied by 0, count here.",
+        " that rules give: the rules of the library, those discovered before, and those that"
+        " answer the node's own question (asked here). Sizes in brackets are those of constants."
+        " The roofline is the least time of the operator's arithmetic and data on this machine. A"
+        " ratio of 1 means that nothing gained 3 %. Rules that are off unless `--allow drops` is"
+        " given, because they read elements that are then multiplied by 0, are included.",
         "",
         f"{len(good)} of {len({row[0] for row in cells})} operators have an alternative of"
         f" {ALTERNATIVE} or more somewhere: {', '.join(good)}.",
@@ -258,9 +258,9 @@ def lines_of(cells, several):
     ]
     if several:
         lines += [
-            "The rows are of several runs, of different days, on busy machines (`--update`): both"
-            " sides of a ratio were measured in turn by one process, the milliseconds of different"
-            " rows do not compare.",
+            "The rows come from several runs on different days, on busy machines (`--update`). The"
+            " two sides of a ratio were measured in turn by one process, but the milliseconds of"
+            " different rows cannot be compared.",
             "",
         ]
     return lines + table(

@@ -266,14 +266,14 @@ def render(results, rounds):
     lines = [
         "# Benchmark",
         "",
-        "Written by `make bench`; how, and what the columns are, is said in `scripts/bench.py`.",
+        "Written by `make bench`; `scripts/bench.py` says how, and what the columns mean.",
         "",
         (
             f"{datetime.date.today()}, {processor()}, one thread, ONNX Runtime"
             f" {onnxruntime.__version__}, minimum of {rounds} interleaved rounds in"
             " random order. Ratios are before / after;"
-            " control is the original against a re-saved copy of itself. = marks a result that is"
-            " the original, byte for byte: it counts as 1, and what was timed is noise. Light"
+            " control is the original against a re-saved copy of itself. `=` marks a result that is"
+            " the original, byte for byte: it counts as 1, and its ratio would be noise. Light"
             " models have random weights."
         ),
         "",

@@ -165,10 +165,11 @@ def text_of(rows, failed):
     lines = [
         "# Single operators",
         "",
-        "Written by `scripts/bench-operators`: models of one node, one thread, the least time of "
-        f"rounds in turn with ONNX Runtime {onnxruntime.__version__} on {platform.machine()}. "
-        "Speed is ONNX Runtime's time over ours; the difference is the greatest one, relative to "
-        "the greatest number. Calls from Python cost ONNX Runtime some microseconds.",
+        "Written by `scripts/bench-operators`, which times models of one node on one thread, in "
+        f"turn with ONNX Runtime {onnxruntime.__version__}, on {platform.machine()}; the least "
+        "time of several rounds counts. Speed is ONNX Runtime's time over ours. Difference is the "
+        "greatest difference between the results, relative to the greatest number. Calls from "
+        "Python cost ONNX Runtime some microseconds.",
         "",
     ]
     lines += table(

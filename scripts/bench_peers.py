@@ -235,16 +235,16 @@ def claims(rows):
     if apart:
         below = sum(claimed > GAIN and ratio < 1 for claimed, ratio in both if claimed)
         lines += [
-            f"Of our {len(apart)} claims, the claimed and the confirmed ratio differ by"
+            f"The ratios that our {len(apart)} reports claim and those confirmed here differ by"
             f" {statistics.median(apart):.1f} % in the median and {max(apart):.1f} % at most;"
-            f" {below} above {GAIN} are confirmed below 1.00."
+            f" {below} of the claims above {GAIN} are confirmed below 1.00."
         ]
     if none:
         seconds = [t["processor"] for t in none]
         lines += [
-            f"Where nothing gains ({len(none)} models), our search takes"
-            f" {statistics.median(seconds):.0f} s of the processor in the median, with what the"
-            f" target takes, and {max(seconds):.0f} s at most."
+            f"Where nothing gains ({len(none)} models), our search and the target together take"
+            f" {statistics.median(seconds):.0f} s of CPU time in the median and"
+            f" {max(seconds):.0f} s at most."
         ]
     return lines
 
@@ -286,14 +286,14 @@ def write(kept):
         "# Other optimizers on the same files",
         "",
         f"Written by `scripts/bench-peers` on {datetime.date.today()}: {versions}; timed in ONNX"
-        f" Runtime {onnxruntime.__version__} on one thread of {processor()}, at a load of"
-        f" {min(loads):.0f} to {max(loads):.0f} on {os.cpu_count()} processors, which the seconds"
-        " of the search show.",
+        f" Runtime {onnxruntime.__version__} on one thread of {processor()}. The load was"
+        f" {min(loads):.0f} to {max(loads):.0f} on {os.cpu_count()} processors, which lengthens the"
+        " seconds of the search.",
         "",
         *__doc__.split("\n\n")[1:2],
         "",
-        "= marks a result that is the original, byte for byte: it counts as 1, and what was timed"
-        " of it is noise.",
+        "`=` marks a result that is the original, byte for byte: it counts as 1, and its ratio"
+        " would be noise.",
         "",
     ]
     for title, rows in kept["groups"].items():

@@ -134,14 +134,18 @@ def write(folder, names, versions):
         "# TENSAT's graphs",
         "",
         "Written by `scripts/bench-tensat`: the seven graphs on which TENSAT compares itself with"
-        " TASO (`test/bench/tensat.py`), batch 1, and a BERT with all that theirs leaves out."
-        " Gains in percent: of the first two columns as published, on a T4 GPU, by those programs'"
-        " own sums of costs; of the built-in runtime by the sum of measured steps / by whole runs;"
-        " of ONNX Runtime by whole runs, timed in turns. In brackets the seconds of the search, of"
-        " ours those of the whole run with reading, checking and what the target takes; the search"
-        f" itself had {' or '.join(str(n) for n in sorted(limits))} s at most. A gain below 3 % is"
-        " none for us: the file stays as it is. - where nothing was found, so that nothing was"
-        " timed.",
+        " TASO (`test/bench/tensat.py`), with batch 1, and a BERT with everything that theirs"
+        " leaves out.",
+        "",
+        "Gains are in percent. Those of TASO and TENSAT are as published: on a T4 GPU, by these"
+        " programs' own sums of costs. Those of the built-in runtime are given by the sum of"
+        " measured steps / by whole runs; those of ONNX Runtime by whole runs, timed in turns. A"
+        " gain below 3 % counts as none for us, and the file stays as it is; `-` means that nothing"
+        " was found, so that nothing was timed.",
+        "",
+        "The seconds of the search are in brackets. For us they are those of the whole run, with"
+        " reading, checking and the time of the target; the search itself had"
+        f" {' or '.join(str(n) for n in sorted(limits))} s at most.",
         "",
         f"{datetime.date.today()}, {versions}.",
         "",

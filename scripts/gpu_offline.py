@@ -171,8 +171,9 @@ def run_part(name):
 
 HEAD = """# The back end for GPUs without a GPU
 
-Written by `make gpu-offline`, not by hand; `scripts/gpu_offline.py` says what its parts check. A
-part that is not complete goes on where it was when the target is run again.
+Written by `make gpu-offline`, which tests the back end for GPUs on a machine without one;
+`scripts/gpu_offline.py` says what its parts check. An interrupted part continues when it is run
+again.
 
 | part | what it checks | outcome | figures | date |
 |---|---|---|---|---|

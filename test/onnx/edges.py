@@ -236,12 +236,13 @@ def nodes(folder):
 # ---- the page
 
 HEADING = """# Where run-model, ONNX Runtime and ONNX's reference differ
-What `make edges` finds: the cases of `test/onnx/edges.py` (functions of one number, each attribute
-at 0, 1, negative, tiny and huge, special values; `Resize` by nearest elements between all sizes up
-to 7) and of `edge_cases.py` (the other operators: sizes 0 and 1, ranks 0 to 6, attributes at the
-ends of what ONNX allows, infinities, NaN, -0, the ends of integers). Each group of differences
-has an example; `deviations.tsv` lists all. What one of them refuses is not compared with it. A new
-difference fails `edges.py`, of which `make test` takes a sample of one in eight.
+Written by `make edges`, which runs the cases of `test/onnx/edges.py` (functions of one number, with
+each attribute at 0, 1, negative, tiny and huge, and special values; `Resize` by nearest elements
+between all sizes up to 7) and of `edge_cases.py` (the other operators: sizes 0 and 1, ranks 0 to 6,
+attributes at the ends of what ONNX allows, infinities, NaN, -0, the ends of integers). The table
+has an example of each group of differences; `deviations.tsv` lists all. A case that one of the
+three refuses is not compared with it. A new difference fails `edges.py`, of whose cases `make test`
+runs one in eight.
 """
 
 

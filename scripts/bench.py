@@ -93,6 +93,7 @@ def call(command, limit=1800):
 
 
 def optimize(row, source, target, extra):
+    """Runs optimize-model: (seconds, peak MB)."""
     seconds, peak, _ = call(
         [os.path.join(BUILD, "optimize-model"), source, target]
         + shape_options(row)
@@ -148,6 +149,7 @@ def ort_times(row, paths, rounds):
 
 
 def agrees(row, source, target):
+    """Whether compare-onnx accepts a result. If not, its output is shown."""
     command = [os.path.join(SCRIPTS, "compare-onnx"), source, target] + feed_options(row)
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
@@ -219,6 +221,7 @@ TARGETS = {"own": own, "ort": ort}
 
 
 def bench(row, rounds, targets):
+    """Measures a model for these targets and returns what results.json keeps about it."""
     name, source = row["name"][:-5], prepared(row, WORK)
     result = {"name": name, "nodes": nodes(source), "agrees": True, "failures": []}
     for key in targets:
@@ -233,6 +236,7 @@ def bench(row, rounds, targets):
 
 
 def cell(result, key):
+    """A cell of the table: the value of a result under a key such as "own.ratio", as text."""
     value, part = result, {}
     for word in key.split("."):
         part, value = value, value.get(word) if isinstance(value, dict) else None

@@ -45,6 +45,7 @@ DISTURBANCES = 4  # runs of the original with inputs that differ by a rounding
 
 
 def ours(path, out, words, folder):
+    """Optimizes a model by optimize-model and returns the gain that its report claims, or None."""
     report = os.path.join(folder, "report.json")
     command = [os.path.join(BUILD, "optimize-model"), path, out, *words, "--quiet"]
     command += ["--measure-with", "onnxruntime", "--report", report]
@@ -157,6 +158,8 @@ def ratios(paths, feed):
 
 
 def measure_model(name, path, words, peers):
+    """Optimizes a model by all tools, checks and times the results, and returns what peers.json
+    keeps about the model."""
     feed, rows = feed_of(words), {}
     with tempfile.TemporaryDirectory(dir=WORK) as folder:
         source = os.path.join(folder, os.path.basename(path))
@@ -186,6 +189,8 @@ def measure_model(name, path, words, peers):
 
 
 def start_peers():
+    """Starts the other tools, by name. The optimizer of transformers runs in the environment that
+    has PyTorch, if there is one."""
     models = os.environ.get("ISOMER_MODELS", os.path.join(ROOT, ".cache", "models"))
     torch = os.environ.get("ISOMER_ZOO_VENV", os.path.join(models, "zoo", "venv"))
     if not os.path.exists(os.path.join(torch, "bin", "python")):
@@ -203,12 +208,14 @@ def gain(tool):
 
 
 def cell(tool):
+    """The cell of a tool in the table of models: its ratio, or its state in bold."""
     if tool["state"] != "ok":
         return f"**{tool['state']}**"
     return f"= ({tool['ratio']:.2f})" if tool["same"] else f"{tool['ratio']:.2f}"
 
 
 def summary(rows, tool):
+    """The row of a tool in the summary of a group of models."""
     mine = [row["tools"][tool] for row in rows.values()]
     gains, states = [gain(t) for t in mine], [t["state"] for t in mine]
     seconds = [t["seconds"] for t in mine]

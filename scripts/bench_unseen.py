@@ -40,6 +40,7 @@ def confirm(paths, words):
 
 
 def optimize(program, path, out, feed, folder):
+    """Runs optimize-model: (seconds by the clock, processor seconds, report)."""
     report = os.path.join(folder, "report.json")
     words = [program, path, out, "--measure-with", "onnxruntime", "--quiet", "--report", report]
     words += ["--cost-db", os.path.join(folder, "costs.sqlite")] + feed
@@ -49,6 +50,7 @@ def optimize(program, path, out, feed, folder):
 
 
 def one(program, path, feed, into):
+    """Optimizes a model, confirms its gain, and returns its line of results.json."""
     name = name_of(path)
     out = os.path.join(into, name + ".onnx")
     with tempfile.TemporaryDirectory() as folder:
@@ -68,6 +70,7 @@ def one(program, path, feed, into):
 
 
 def rows_of(folder):
+    """The lines of results.json in a folder, by the name of the model."""
     path = os.path.join(folder, "results.json")
     if not os.path.exists(path):
         return {}
@@ -116,6 +119,7 @@ def ratio(row):
 
 
 def shown(row):
+    """The ratio of a model as text; `=` if the result is the original."""
     return "failed" if row.get("failed") else "=" if row["same"] else f"{row['ratio']:.2f}"
 
 

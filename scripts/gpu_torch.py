@@ -24,6 +24,7 @@ def late(_signal, _frame):
 
 
 def inputs(path, words, device):
+    """The inputs of a model as tensors on the device, drawn as for the other runtimes."""
     import onnxruntime, torch
     from onnx_tools import feed_of, session_options
 

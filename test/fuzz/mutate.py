@@ -70,6 +70,7 @@ def fields(data):
 
 
 def number(rng):
+    """A random number, often one at the limit of a type."""
     return rng.choice(
         [
             0,
@@ -107,6 +108,7 @@ def cut(rng, data):
 
 
 def change_field(rng, one, names):
+    """A field with one change in its value, its length or its name, as bytes."""
     tag, kind, whole, contents = one
     how = rng.randrange(4)
     if kind == 2 and names and len(contents) < 200 and rng.random() < 0.4:
@@ -209,6 +211,7 @@ class Server:
 
 
 def complaint(code, messages, kb, out):
+    """What is wrong with a run of optimize-model, or an empty string."""
     if "Sanitizer" in messages or "runtime error:" in messages:
         return "a sanitizer's report"
     if code not in CODES:
@@ -250,6 +253,8 @@ class Sources:
         return data, names_in(data)
 
     def mutant(self, seed, k):
+        """The k-th mutant of a seed: (name of the file it is made from, whether that is a real
+        model, bytes)."""
         rng = random.Random(f"{seed}/{k}")
         real = self.real and (not self.small or rng.random() < REAL)
         name = rng.choices(self.real, self.weights)[0] if real else rng.choice(self.small)

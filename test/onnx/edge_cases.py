@@ -25,6 +25,7 @@ class Fixed:
 
 
 def drawn(*shape, low=-2, high=2, seed=0):
+    """Random floats of this shape, the same in every run."""
     return (
         np.random.default_rng(seed + 7 * len(shape) + sum(shape))
         .uniform(low, high, shape)
@@ -33,6 +34,7 @@ def drawn(*shape, low=-2, high=2, seed=0):
 
 
 def whole(*shape, n=5, dtype=I64):
+    """Integers from 0 to n - 1 of this shape."""
     return (np.arange(np.prod(shape, dtype=int)) * 3 % n).astype(dtype).reshape(shape)
 
 

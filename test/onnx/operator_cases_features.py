@@ -17,6 +17,7 @@ def model(case, *constants, outputs=1):
 
 
 def given(case, **lists):
+    """Gives the case these lists as ONNX attributes."""
     case.onnx_attrs.update({n: v.ravel().tolist() for n, v in lists.items() if v is not None})
 
 
@@ -82,6 +83,7 @@ def linearregressor(case):
 
 
 def posted(case, values):
+    """Draws the transformation of the scores, one of `values`."""
     case.attrs["post"] = case.random.choice(values)
     case.onnx_attrs["post_transform"] = case.attrs["post"].upper()
 
@@ -104,6 +106,7 @@ def grown(case, of, outputs, low=-1.0):
 
 
 def with_gaps(case):
+    """Makes some features of the input NaN."""
     case.inputs[0].flat[[3, 10]] = np.nan
 
 

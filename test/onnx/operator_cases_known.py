@@ -286,6 +286,7 @@ def zero_of(case, n, dtype, many=True):
 
 
 def scale_of(case, n, many=True):
+    """A scale for the tensor, of rank 0 or 1, or (if `many`) one for each of n places."""
     return np.asarray(
         case.tensor(*[(), (1,), (n,)][case.below(3 if many else 2)], low=0.01, high=0.1), np.float32
     )
@@ -300,12 +301,15 @@ def wide(x, zero, axis):
 
 
 def quantized(product, scale, zero):
+    """The numbers `product` times a scale, quantized to the type of the zero point."""
     return np.clip(
         np.rint(product * scale) + zero, np.iinfo(zero.dtype).min, np.iinfo(zero.dtype).max
     ).astype(zero.dtype)
 
 
 def factors(case):
+    """The two factors of a matrix product of bytes, with batch axes that may have to be
+    broadcast."""
     batch = [2, 3][: case.below(3)]
     a, b = small(case, *batch, 3, 5, dtype=byte_type(case)), small(
         case, *batch[case.below(len(batch) + 1) :], 5, 4, dtype=byte_type(case)

@@ -12,10 +12,13 @@ def parameters(case, dtype):
 
 
 def real(x, scale, zero):
+    """The real numbers for which quantized ones stand."""
     return (x.astype("f8") - float(zero)) * float(scale)
 
 
 def of_one(case, function, shape=(2, 3, 4), factor=1):
+    """Makes a case of an operator with one input: quantized numbers, to which a function is
+    applied."""
     dtype = byte_type(case)
     x, (scale, zero), (to, shift) = (
         small(case, *shape, dtype=dtype),
@@ -54,6 +57,8 @@ def qlinearglobalmean(case):
 
 
 def of_two(case, function, factor):
+    """Makes a case of an operator with two inputs: quantized numbers, to which a function is
+    applied."""
     dtype = byte_type(case)
     a, b = small(case, 2, 3, 4, dtype=dtype), small(case, 2, 3, 4, dtype=dtype)
     (sa, za), (sb, zb), (to, shift) = (parameters(case, dtype) for _ in range(3))

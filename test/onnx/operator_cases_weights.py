@@ -140,6 +140,7 @@ def heads(case):
 
 
 def mask_of(case, places):
+    """A random mask: lengths, or places that are seen, or None."""
     if case.below(2):
         return case.integers(2, low=1, high=places + 1, dtype=np.int32)
     mask = case.integers(2, places, low=0, high=2, dtype=np.int32)

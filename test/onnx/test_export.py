@@ -24,6 +24,7 @@ def run(*arguments):
 
 
 def exported(out, *arguments):
+    """Runs export-rules, which must succeed, and returns its messages."""
     done = run("-o", out, *arguments)
     assert done.returncode == 0, done.stderr
     return done.stderr
@@ -116,6 +117,7 @@ def value(name):
 
 
 def side_text(side):
+    """The lines of one side of a rule in the JSON file."""
     for n in side["nodes"]:
         words = (
             [value(r) for r in n["results"]]
@@ -200,6 +202,7 @@ def counts(message):
 
 
 def proved_as_they_stand(path):
+    """The last line of verify-rules about a file, without adding conditions."""
     done = subprocess.run(
         [VERIFY, "-q", "--no-preconditions", path], capture_output=True, text=True, timeout=250
     )

@@ -17,6 +17,8 @@ SETS = {"taso": 3, "elementwise": 3, "attention": 3, "cnn": 3}
 
 
 def read_rules(text):
+    """Yields (name, inputs, lines of the left side, lines of the right side) for each rule. A rule
+    with axis blocks gives one for each length n of the blocks, named NAME/n."""
     for block in text.strip().split("\n\n"):
         lines = block.split("\n")
         name = lines[0].split()[1]
@@ -42,6 +44,7 @@ def read_rules(text):
 
 
 def read_line(line):
+    """A line of a rule: (names of the results, operator, names of the operands, attributes)."""
     left, right = line.strip().split(" = ", 1)
     op, rest = right.split(" ", 1) if " " in right else (right, "")
     attrs = {k: v for k, v in re.findall(r"(\w+)=(\[[^\]]*\]|\S+)", rest)}
@@ -247,6 +250,7 @@ OPS = {
 
 
 def compute(side, inputs, sizes):
+    """The outputs of one side of a rule."""
     env = dict(inputs)
     for line in side:
         if line.split()[0] == "out":
@@ -261,6 +265,7 @@ def compute(side, inputs, sizes):
 
 
 def names(inputs, sides):
+    """The names in a rule: those of sizes, and those of lists."""
     text = (
         " ".join(d for _, dims in inputs for d in dims)
         + " "
@@ -272,6 +277,7 @@ def names(inputs, sides):
 
 
 def draw(random, inputs, sides, lengths):
+    """Random sizes, and the lines of a rule with its names of lists replaced by random lists."""
     small, free = names(inputs, sides)
     sizes = {n: random.randint(1, 4) for n in small}
     values = {

@@ -217,8 +217,8 @@ def test_a_fused_kernel_is_shared(tmp_path, outside):
 
 
 def test_kernels_between_casts_are_shared(tmp_path):
-    """ONNX Runtime computes with 16-bit floats in 32 bits: it names what a convolution makes after
-    a cast that it inserted. The convolution's time belongs to its node all the same."""
+    """ONNX Runtime computes 16-bit floats in 32 bits and names the result of a convolution after a
+    cast that it has inserted. The time of the convolution still belongs to its node."""
     kind, rng = onnx.TensorProto.FLOAT16, numpy.random.default_rng(5)
     w = {k: rng.standard_normal((32, n, 3, 3)).astype("e") for k, n in (("w", 3), ("v", 32))}
     node = lambda x, k, y: helper.make_node("Conv", [x, k], [y], pads=[1, 1, 1, 1])

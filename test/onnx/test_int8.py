@@ -210,7 +210,7 @@ def test_quantized_convolution(tmp_path, name, x, w, attributes, bias):
 
 
 def test_quantized_product(tmp_path):
-    g = Graph((2, 9, 600))  # longer than the sums that floats hold
+    g = Graph((2, 9, 600))  # sums of 600 products may be too large for exact floats
     point = g.constant(numpy.uint8(90))
     inputs = [g.quantize("x", 0.02, point), g.constant(numpy.float32(0.02)), point]
     inputs += [g.constant(g.weights((600, 32), "int8")), g.constant(numpy.float32(0.01))]
@@ -379,7 +379,7 @@ def test_a_part_of_a_concat_is_multiplied_as_bytes(tmp_path):
 
 
 def test_the_maximum_of_a_part_of_a_concat(tmp_path):
-    """Where only one part of what several steps wrote is read, its own bytes are pooled."""
+    """If a pooling reads only one part of a concatenation, it pools the bytes of that part."""
     graph = Graph([1, 4, 8, 8])
     zero = graph.constant(numpy.uint8(120))
     parts = [

@@ -128,13 +128,13 @@ def test_profile_compares_with_the_machine(model, tmp_path):
     words = ["--cost-db", tmp_path / "costs.sqlite"]
     (machine,) = run("--machine", *words).stdout.splitlines()
     assert machine.startswith("machine: ") and run("--machine", *words).stdout == machine + "\n"
-    with sqlite3.connect(tmp_path / "costs.sqlite") as kept:  # one operation a second
+    with sqlite3.connect(tmp_path / "costs.sqlite") as kept:  # a machine of one operation a second
         kept.execute("UPDATE cost SET seconds = 1 WHERE kind = 'machine'")
     lines = run(model, "--input-shape", "x:1,4,8,8", "--profile", *words).stdout.splitlines()
     (conv,) = (line.split() for line in lines if " conv F[1,6,8,8]" in line)
     assert conv[6] == "100" and "machine: 0.0 GFLOP/s" in "".join(lines)
     assert re.fullmatch(r"\d+ others +\d+ +\S+ +0\.000 +0\.0 %", lines[-1]), lines[-1]
-    with sqlite3.connect(tmp_path / "costs.sqlite") as kept:  # as much as anyone wants: all is lost
+    with sqlite3.connect(tmp_path / "costs.sqlite") as kept:  # an infinitely fast machine
         kept.execute("UPDATE cost SET seconds = 1e-30 WHERE kind = 'machine'")
     lines = run(model, "--input-shape", "x:1,4,8,8", "--profile", *words).stdout.splitlines()
     (conv,) = (line.split() for line in lines if " conv F[1,6,8,8]" in line)
@@ -392,7 +392,7 @@ IMAGES = [
     ([11], [4], {}),  # a block has few elements
     ([40], [30], {"strides": [2]}),  # there are few blocks
     ([7, 9], [3, 2], {"strides": [2, 1], "pads": [2, 1, 0, 1], "dilations": [2, 3]}),
-    ([8, 9], [3, 2], {"strides": [2, 3], "pads": [1, 2, 1, 0]}),  # the first place is between steps
+    ([8, 9], [3, 2], {"strides": [2, 3], "pads": [1, 2, 1, 0]}),  # place 0 lies between two steps
     ([3, 3], [3, 3], {"pads": [5, 5, 5, 5]}),  # some places are outside
 ]
 

@@ -141,6 +141,7 @@ def optimized(case, options, bench, into, out, done):
 
 
 def first_lines(text):
+    """The first lines of a sanitizer's report in a text, or of the text."""
     lines = text.splitlines()
     at = next((k for k, l in enumerate(lines) if "ERROR" in l or "runtime error" in l), 0)
     return "\n".join(lines[at : at + 14])
@@ -190,6 +191,8 @@ class Runs:
 
 
 def results(case, options, bench, into, out, done, seed):
+    """Checks that a result is valid and has the interface of the original, and compares what they
+    compute."""
     from roundtrip import interface_changes
 
     original, result = Runs(into), Runs(out)
@@ -256,6 +259,7 @@ HIDING |= {
 
 
 def hides(graph):
+    """Whether a graph may turn NaN or infinity into a finite number."""
     return any(node.op_type in HIDING for node in graph.node)
 
 
@@ -283,6 +287,7 @@ def promised(classes, graph):
 
 
 def doubled(path, done):
+    """The model for evaluation in double, or None if that is not possible."""
     try:
         return Double(onnx.load(path), runtime.lend)
     except Unable as error:
@@ -375,6 +380,7 @@ def compare_all(feed, promise, original, result, exact, done):
 
 
 def against(feed, want, result, level, tolerances, promise=None):
+    """How a model in ONNX Runtime differs from the wanted outputs, or an empty string."""
     try:
         have = result(feed, level)
     except Exception as error:
@@ -448,6 +454,7 @@ def finely(feed, promise, exact, real, done):
 
 
 def unlike_any(want, have, allowed, promise):
+    """How a list of outputs differs from the wanted ones, or an empty string."""
     for k, (a, b, t) in enumerate(zip(want, have, allowed)):
         why = unlike(a, b, t, promise)
         if why:

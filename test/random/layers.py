@@ -139,6 +139,7 @@ def pool(b, kind):
 
 
 def over_image(b, kind, attributes=None):
+    """Adds an operator with one input, an image, and random attributes."""
     return b.add(kind, [image(b)], **drawn(b, attributes))
 
 
@@ -172,12 +173,14 @@ def resize(b, kind):
 
 
 def channelled(b, x, n, positive=False):
+    """n new values with an element for each channel of x; the last one is positive on request."""
     return [
         b.fresh([x.size[1]], x.dtype, 0.4 if positive and k == n - 1 else -1.0) for k in range(n)
     ]
 
 
 def closed_channels(b, types, rank=(2, 5)):
+    """A value in which the number of channels is fixed."""
     fits = (
         lambda v: rank[0] <= v.rank <= rank[1] and v.size[1][0] == v.size[1][1] and 0 not in v.shape
     )

@@ -75,6 +75,7 @@ def logical(b, kind):
 
 
 def truth(b):
+    """A value of booleans, existing or compared."""
     return b.pick([BOOL], new=0.05) if any(v.dtype == BOOL for v in b.values) else compared(b)
 
 

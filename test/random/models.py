@@ -62,6 +62,7 @@ def attempt(b, name, tries=TRIES):
 
 
 def undo(b, mark):
+    """Removes everything that was added to the builder after `mark`."""
     nodes, values, inputs, initializers, functions = mark
     del b.nodes[nodes:], b.values[values:], b.inputs[inputs:], b.initializers[initializers:]
     del b.functions[functions:]
@@ -181,6 +182,7 @@ def feed(case, seed, at=0, kind="ordinary"):
 
 
 def drawn(g, i, shape, kind):
+    """A random array for an input, with values of this kind."""
     if i.dtype in (F32, F16, F64, BF16):
         x = g.uniform(i.low, i.high, shape)
         if kind == "zero":

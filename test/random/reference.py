@@ -158,7 +158,7 @@ def mean_variance(x, axes=(0, 2, 3)):
 # LpNormalization with p = 1 has no absolute values, and the window of LRN is one place short.
 OWN = {"BatchNormalization": batch_norm, "LpNormalization": lp_norm, "LRN": lrn}
 OWN["MeanVarianceNormalization"] = mean_variance
-# Operators that ONNX Runtime computes up to this opset, since rounding to float decides which
+# Operators that ONNX Runtime computes before this opset, since rounding to float decides which
 # elements are read, or since the reference deviates.
 LENT = {"Resize": 99, "RoiAlign": 16, "Upsample": 99, "DynamicQuantizeLinear": 99}
 
@@ -230,6 +230,7 @@ class Double:
         return [env[o.name].array for o in self.model.graph.output]
 
     def moved(self, name, value, is_input=False):
+        """A constant or an input, moved by noise."""
         if not self.noise or not value.unit or not value.array.size:
             return value
         if self.only is not None and (is_input or name not in self.only):
@@ -241,6 +242,7 @@ class Double:
         return Typed(numpy.asarray(value.array + step * size), value.unit)
 
     def graph(self, graph, env, attributes):
+        """Evaluates the nodes of a graph and adds their results to the environment."""
         for node in graph.node:
             inputs = [env[name] if name else None for name in node.input]
             for k in range(STEADY.get(node.op_type, 99), len(inputs)):
@@ -250,6 +252,7 @@ class Double:
                     env[name] = value
 
     def node(self, node, inputs, env, attributes):
+        """The results of a node as pairs."""
         if attributes is not None and any(a.ref_attr_name for a in node.attribute):
             node = bound(node, attributes)
         function = self.functions.get((node.domain, node.op_type))
@@ -299,6 +302,7 @@ class Double:
         raise Unable(f"Constant of {a.name}")
 
     def computed(self, node, inputs):
+        """The results of a node as arrays, by the reference or else by ONNX Runtime."""
         version = self.versions.get(node.domain.replace("ai.onnx", ""), 1)
         try:
             return apply(node, version, inputs)
@@ -309,6 +313,7 @@ class Double:
             return self.lend(node, version, inputs)
 
     def rounded(self, node, array, unit):
+        """A result of a node as a pair, moved by noise."""
         if array is None or array.dtype.kind != "f" or not array.size:
             return Typed(array, 0.0)
         unit = unit or FLOATS[1]

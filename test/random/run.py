@@ -34,6 +34,7 @@ class Tally:
         self.failures = []
 
     def add(self, n, case, chosen, done):
+        """Counts a model that was checked."""
         self.count["models"] += 1
         self.count[chosen.build] += 1
         self.count["changed"] += done.changed

@@ -130,6 +130,7 @@ def opened(dims, r):
 
 
 def put(b, side, r, open_sizes):
+    """Embeds a left side in the model that is being built. Raises Reject if it does not fit."""
     graph = side.graph
     kinds = [i.type.tensor_type.elem_type for i in graph.input]
     dims = [[d.dim_value for d in i.type.tensor_type.shape.dim] for i in graph.input]
@@ -202,6 +203,8 @@ def before(b, v, r):
 
 
 def taken(b, tensor):
+    """Adds a constant of a side as an initializer, with floats in the type of the model that is
+    being built."""
     array = numpy_helper.to_array(tensor)
     dtype = b.dtype if tensor.data_type == F32 else tensor.data_type
     array = rounded(dtype, array) if dtype in FLOATS else array

@@ -110,6 +110,24 @@ static void test_order_of_interning(void **state) {
     assert_string_equal(third.data, fourth.data);
 }
 
+/* Nor does the order of names that read like an index. */
+static void test_names_of_indices(void **state) {
+    (void)state;
+    for (int first = 0; first < 2; first++) {
+        World *other = world_new(NULL, 0);
+        const Symbol early = first ? symbol_named(other, "i0") : symbol_index(other, 0),
+                     late = first ? symbol_index(other, 0) : symbol_named(other, "i0"),
+                     name = first ? early : late, index = first ? late : early;
+        const Poly n = poly_symbol(other, name), i = poly_symbol(other, index);
+        assert_true(early < late);
+        assert_true(symbol_compare(other, name, index) < 0);
+        assert_true(symbol_compare(other, index, name) > 0);
+        assert_true(poly_compare(other, poly_mul(other, i, n), poly_mul(other, i, i)) < 0);
+        assert_true(poly_compare(other, poly_mul(other, i, i), poly_mul(other, i, n)) > 0);
+        world_free(other);
+    }
+}
+
 static void test_divide(void **state) {
     (void)state;
     Poly q = 0;
@@ -304,10 +322,16 @@ static void test_random(void **state) {
 
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_canonical), TEST(test_text),          TEST(test_order_of_interning),
-        TEST(test_divide),    TEST(test_floor),         TEST(test_digits),
-        TEST(test_overflow),  TEST(test_forgotten_end), TEST(test_reset),
-        TEST(test_random)};
+    const struct CMUnitTest tests[] = {TEST(test_canonical),
+                                       TEST(test_text),
+                                       TEST(test_order_of_interning),
+                                       TEST(test_names_of_indices),
+                                       TEST(test_divide),
+                                       TEST(test_floor),
+                                       TEST(test_digits),
+                                       TEST(test_overflow),
+                                       TEST(test_forgotten_end),
+                                       TEST(test_reset),
+                                       TEST(test_random)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,6 +20,7 @@ typedef struct Printer {
     int n;
     const Symbol *bound;
     int width; /* the digits of serial numbers; with COMPARED, texts are ordered like the numbers */
+    bool quoted; /* names are quoted, to tell them from indices and the like */
 } Printer;
 enum { COMPARED = 10 };
 typedef struct Part { /* one monomial, printed without its sign */
@@ -91,7 +92,7 @@ static void print_read(const Printer *p, const SymbolDef *d, Text *t) {
 static void print_symbol(const Printer *p, Symbol s, Text *t) {
     SymbolDef d = symbol_def(p->w, s);
     switch (d.kind) {
-    case SYM_NAMED: text_add(t, "%s", world_text(p->w, d.word)); break;
+    case SYM_NAMED: text_add(t, p->quoted ? "'%s'" : "%s", world_text(p->w, d.word)); break;
     case SYM_INDEX: text_add(t, "i%u", d.word); break;
     case SYM_DATA: text_add(t, "_d%0*u", p->width, d.word); break;
     case SYM_BOUND: print_bound(p, s, d.word, t); break;
@@ -168,32 +169,30 @@ static void print_sum(const Printer *p, Poly x, Text *t) {
 /* If the text itself lies in the scratch arena, nothing there is freed. */
 void poly_print_as(const World *w, Poly p, int n, const Symbol bound[], Text *t) {
     ArenaMark mark = arena_mark(w->scratch);
-    print_sum(&(Printer){w, n, bound, 1}, p, t);
+    print_sum(&(Printer){w, n, bound, 1, false}, p, t);
     if (t->arena != w->scratch) arena_reset(w->scratch, mark);
 }
 
 void poly_print(const World *w, Poly p, Text *t) { poly_print_as(w, p, 0, NULL, t); }
 
-int poly_compare(const World *w, Poly a, Poly b) {
-    Printer p = {w, 0, NULL, COMPARED};
-    if (a == b) return 0;
-    ArenaMark mark = arena_mark(w->scratch);
-    int c = strcmp(print_string(&p, a), print_string(&p, b));
+/* Compares two sums or, if not `sums`, two symbols. A name may read like an index (i0): then the
+   texts with quoted names decide. */
+static int compare(const World *w, bool sums, uint32_t a, uint32_t b) {
+    const ArenaMark mark = arena_mark(w->scratch);
+    int c = 0;
+    for (int quoted = 0; quoted < 2 && !c && a != b; quoted++) {
+        const Printer p = {w, 0, NULL, COMPARED, quoted != 0};
+        Text text[2] = {text_new(w->scratch), text_new(w->scratch)};
+        for (int k = 0; k < 2; k++)
+            if (sums) print_sum(&p, k ? b : a, &text[k]);
+            else print_symbol(&p, k ? b : a, &text[k]);
+        c = strcmp(text[0].data, text[1].data);
+    }
     arena_reset(w->scratch, mark);
-    return c ? c : a < b ? -1 : 1;
+    return c || a == b ? c : a < b ? -1 : 1;
 }
-
-int symbol_compare(const World *w, Symbol a, Symbol b) {
-    Printer p = {w, 0, NULL, COMPARED};
-    if (a == b) return 0;
-    ArenaMark mark = arena_mark(w->scratch);
-    Text ta = text_new(w->scratch), tb = text_new(w->scratch);
-    print_symbol(&p, a, &ta);
-    print_symbol(&p, b, &tb);
-    int c = strcmp(ta.data, tb.data);
-    arena_reset(w->scratch, mark);
-    return c ? c : a < b ? -1 : 1;
-}
+int poly_compare(const World *w, Poly a, Poly b) { return compare(w, true, a, b); }
+int symbol_compare(const World *w, Symbol a, Symbol b) { return compare(w, false, a, b); }
 
 typedef struct Parser {
     World *w;

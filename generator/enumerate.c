@@ -15,7 +15,6 @@ typedef struct TermEnumeration {
     unsigned pending;                    /* instructions whose results are not used yet, as bits */
     bool usable[REF_OUT + 2 * TERM_OPS]; /* outputs that further instructions may use */
     bool least[REF_OUT + 2 * TERM_OPS];  /* outputs that are the least of their classes */
-    int per_line[256];
 } TermEnumeration;
 
 static void extend_term(TermEnumeration *, int d);

@@ -92,7 +92,7 @@ bool runs_begin_level(Runs *r, int level, Error *e) {
     int n = 0, room = 0;
     r->level = level;
     r->n = 0;
-    r->ndone = r->done_room = r->covered = 0;
+    r->ndone = r->done_room = 0;
     r->done = NULL;
     if (!r->folder || r->temporary) return true;
     DIR *d = opendir(r->folder);
@@ -133,7 +133,6 @@ bool runs_add(Runs *r, Record *v, size_t n, const uint64_t *task, size_t ntask, 
     bool ok = true;
     if (n) qsort(v, n, sizeof *v, record_compare);
     pthread_mutex_lock(&r->lock);
-    r->covered += ntask;
     if (to_disk && !r->folder) ok = temporary_folder(r, e);
     if (!ok || (!n && !to_disk)) {
         pthread_mutex_unlock(&r->lock);

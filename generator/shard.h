@@ -27,7 +27,6 @@ typedef struct Runs {
     uint64_t ndone, done_room; /* ndone: number of tasks covered by runs on disk */
     bool *done;                /* which tasks are covered by runs on disk */
     uint64_t tasks;            /* tasks of the level; known once a worker has counted them */
-    uint64_t covered;
 } Runs;
 
 /* Prepares for runs in the folder, which is created if missing. */

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { OPERANDS = 4096, UNROLL_VALUES = 64 };
+enum { OPERANDS = 4096 };
 typedef struct Unroll {
     World *w;
     Arena *arena;

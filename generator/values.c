@@ -174,7 +174,6 @@ static bool compute_value(Values *v, Ref r, Lanes *out) {
     if (!p) return false;
     for (int k = 0; k < v->s->form[in->op].narg; k++)
         if (!(arg[k] = value_of(v, in->arg[k]))) return false;
-    v->evaluations++;
     if (p->ntemp >= v->temp_room) {
         v->temp_room = 2 * p->ntemp + 64;
         v->temp = arena_alloc_raw(v->s->arena, (size_t)v->temp_room * sizeof *v->temp);

@@ -49,7 +49,6 @@ typedef struct Values {
     Lanes *temp, *root; /* room for intermediate results; for the value of the root */
     int temp_room;
     Naming name; /* the naming that is being evaluated */
-    uint64_t evaluations;
 } Values;
 
 void lanes_draw(Lanes *, int n, uint64_t seed); /* random floats */

@@ -144,8 +144,7 @@ static double bias(const Row *r, int64_t j) {
         return -INFINITY;
     if (!m) return 0;
     if (j >= m->dim[m->rank - 1]) return -INFINITY;
-    int64_t k = kernel_at_broadcast(m, 4, at);
-    if (m->dim[m->rank - 1] == 1 && j) return -INFINITY;
+    const int64_t k = kernel_at_broadcast(m, 4, at);
     if (kernel_is_integer(m)) return kernel_integer(m, r->slot, k) ? 0 : -INFINITY;
     return kernel_real(m, r->slot, k);
 }

@@ -23,10 +23,9 @@ typedef struct OnnxWriter {
     char **made; /* files written so far, which are removed on failure */
 } OnnxWriter;
 
-static bool keep_path(OnnxWriter *o, const char *path) {
+static void keep_path(OnnxWriter *o, const char *path) {
     ARENA_GROW(o->x->arena, o->made, o->room, o->n + 1);
     o->made[o->n++] = arena_string(o->x->arena, path, strlen(path));
-    return true;
 }
 
 static bool onnx_write_side(OnnxWriter *o, const Graph *g, const char *name, const char *path,
@@ -121,7 +120,8 @@ static bool write_index(OnnxWriter *o, Error *e) {
              OPSET);
     if (o->index.size) text_bytes(&all, o->index.data, o->index.size);
     text_add(&all, "\n]}\n");
-    return keep_path(o, path) && file_write(path, all.data, all.size, e);
+    keep_path(o, path);
+    return file_write(path, all.data, all.size, e);
 }
 
 static bool export_fail(const char *path, Error *e) {

@@ -13,7 +13,6 @@ enum { LINEAR, NATIVE, MODES };
 /* What exceeds one of these limits is left out of what Z3 is told, or the question is not asked. A
    proof may be missed that way, but none becomes wrong. */
 enum {
-    SYMBOLS_MAX = 4096,
     SIZES_MAX = 64,      /* sizes by which lemmas multiply a literal */
     MONOMIALS_MAX = 160, /* nonlinear monomials about which there are lemmas */
     FACTORS_MAX = 20,    /* factors of a monomial; a larger one is opaque in NATIVE, too */

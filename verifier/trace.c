@@ -19,7 +19,7 @@ void trace_stage(Trace *t, const char *stage) {
     t->stage = stage;
     if (trace_reads(t)) text_add(t->words, "  %s\n", stage);
 }
-bool trace_reads(const Trace *t) { return t && t->words && !t->quiet; }
+bool trace_reads(const Trace *t) { return t && t->words; }
 bool trace_collects(const Trace *t) { return t && t->collect; }
 void trace_line(Trace *t, const char *format, ...) {
     char line[LINE_MAX_BYTES];

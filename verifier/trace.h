@@ -14,7 +14,6 @@ typedef struct Obligation {
 typedef struct Trace {
     Arena *arena;
     Text *words;  /* NULL if no words are wanted */
-    bool quiet;   /* no words are added for the moment */
     bool collect; /* obligations are collected */
     /* The block lengths of the instance being proved; "" if there is only one instance. */
     const char *of;

@@ -26,7 +26,7 @@ typedef struct Sum {
 
 /* ---- the ranges */
 
-static bool split_ranges(Sum *u, const ExNode *n) {
+static void split_ranges(Sum *u, const ExNode *n) {
     u->terms = 1;
     for (int k = 0; k < n->n; k++) {
         const Symbol index = poly_is_symbol(u->x->w, n->dims[k]);
@@ -41,7 +41,6 @@ static bool split_ranges(Sum *u, const ExNode *n) {
         u->extent[u->nwindow] = extent;
         u->window[u->nwindow++] = index;
     }
-    return true;
 }
 
 /* Sets the values of the window variables for term k. */

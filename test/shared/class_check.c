@@ -28,7 +28,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ELEMENTS = 3000, DEEP = 64, INPUTS = 32, OUTPUTS = 16 };
+enum { ELEMENTS = 3000, INPUTS = 32, OUTPUTS = 16 };
 typedef long double Wide;
 typedef enum Data { DATA_ORDINARY, DATA_INTEGERS, DATA_NAN, DATA_SPECIAL, DATA_LARGE, DATAS } Data;
 typedef struct Array {

@@ -23,7 +23,6 @@ typedef struct Trial {
     /* gpu_cases and gpu_loops: numbers of trials on a GPU (ops_lower.c). */
     int nin, nout, port, gpu_cases[2], gpu_loops;
     Type in[INPUTS];
-    bool given[INPUTS];
     Sig sig;
     int64_t size[SYMBOLS]; /* by symbol */
     Tensor data[INPUTS], want;

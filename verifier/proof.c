@@ -150,16 +150,18 @@ typedef struct OutputWants { /* what each side wants of its arguments, over an o
     const Parts *left, *right;
     Dom ctx;
 } OutputWants;
+static void explain_wants(Prover *p, const char *title, const Parts *s) {
+    for (int k = 0; k < s->n; k++) explain_form(p, title, s->v[k].nf);
+}
 static OutputWants output_wants(Attempt *a, int k, const char *defined) {
     const Instance *i = a->instance;
     const char *stage = arena_format(a->prover.arena, "output %d, where %s", k + 1, defined);
     trace_stage(a->prover.trace, stage);
     const Parts *left = import_wants(&a->import, i->from.out[k]),
                 *right = import_wants(&a->import, i->to.out[k]);
+    explain_wants(&a->prover, "left wants", left);
+    explain_wants(&a->prover, "right wants", right);
     return (OutputWants){left, right, import_range(&a->import, i->from.out[k])};
-}
-static void explain_wants(Prover *p, const char *title, const Parts *s) {
-    for (int k = 0; k < s->n; k++) explain_form(p, title, s->v[k].nf);
 }
 /* Shows that the right side is defined wherever the left side is. This is not part of the equality
    of forms: powers are total there, so the forms are equal everywhere. */
@@ -170,8 +172,6 @@ static void refine(Attempt *a) {
     for (int k = 0; k < a->instance->from.nout && a->refines; k++) {
         const OutputWants x = output_wants(a, k, "it is defined");
         Lack ignored;
-        explain_wants(p, "left wants", x.left);
-        explain_wants(p, "right wants", x.right);
         a->refines = wants_follow(p, x.ctx, x.left, x.right, false, &a->lack);
         p->lenient = true;
         a->defines |= a->refines && !wants_follow(p, x.ctx, x.right, x.left, false, &ignored);

@@ -314,6 +314,22 @@ def test_explain(tmp_path):
     assert "--explain: no rule in the given files" in done.stderr and "r3" in done.stderr
 
 
+def test_explain_wants(tmp_path):
+    """What operations want of their arguments: of a maximum, that its range has a point."""
+    rules = tmp_path / "r.rules"
+    rules.write_text(
+        "rule two-maxima\n  %x : F [n, m]\n  %z : F [n, m]\nfrom\n"
+        "  %a = reduce_max %x axes=[1]\n  %b = reduce_max %z axes=[1]\n  %y = max %a %b\n"
+        "  out %y\nto\n  %a = max %x %z\n  %y = reduce_max %a axes=[1]\n  out %y\n"
+    )
+    words = [PROGRAM, "--explain", "two-maxima", rules]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0 and "PROVED" in done.stdout
+    for side in "left", "right":
+        assert f"{side} wants: is not empty(max{{0 : " in done.stdout
+    assert "overflow" not in done.stdout
+
+
 def test_rules_that_are_no_graphs(tmp_path):
     """An unknown operator, or a condition on a name that neither side has, gives exit status 3 and
     a message with the place; the other rules get their verdicts."""

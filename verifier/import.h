@@ -7,7 +7,7 @@
 
 /* A list of parts, each a form over the part's variables where its domain holds: the elements of
    inputs that are read, or the wants (defined.h). `too_many`: the list is not complete. `done`: it
-   was computed (wants only). */
+   was computed. */
 typedef struct Parts {
     int n, room;
     Part *v;

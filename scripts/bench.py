@@ -54,6 +54,8 @@ COLUMNS = [
 
 
 class Failed(Exception):
+    """Raised if a program that must succeed fails, or a file does not run."""
+
     pass
 
 

@@ -16,6 +16,8 @@ WAYS = ("eager", "compiled", "graphed")
 
 
 class Late(Exception):
+    """Raised if a model takes longer than it may."""
+
     pass
 
 

@@ -196,8 +196,9 @@ def test_deterministic(whole, tmp_path):
 
 
 def counts(message):
-    """The numbers in the last line of the message: rules selected, not selected and not proved,
-    rules written, entries written, and rules that the format cannot express."""
+    """The numbers in the last line of the message: all rules, those selected, not selected, not
+    proved and written, the entries that were written for them, and the rules that the format cannot
+    express."""
     return [int(n) for n in re.findall(r"\d+", message.splitlines()[-1])]
 
 

@@ -8,13 +8,15 @@ OFF = {"drops", "defines", "overflows", "jumps"}  # classes of rules that need -
 
 @dataclass
 class Options:
-    words: list = field(default_factory=list)
-    build: str = "plain"
+    """How optimize-model is run on a model, and what is checked afterwards."""
+
+    words: list = field(default_factory=list)  # options for the command line
+    build: str = "plain"  # or "sanitized"
     rules: str = None  # a file of rules instead of the library
     eager: bool = False  # rules are applied wherever they match
     sizes: bool = True  # --dim gives the first sizes for open sizes
-    replay: bool = False
-    values: str = "ordinary"
+    replay: bool = False  # the proof log is replayed
+    values: str = "ordinary"  # the kind of the second draw of inputs (models.feed)
 
     def text(self):
         more = [w for w, on in (("eager", self.eager), ("replay", self.replay)) if on]

@@ -9,6 +9,8 @@ VENV = os.environ.get("PEERS", os.path.join(ROOT, os.environ.get("BUILD", "build
 
 
 class Peer:
+    """A process of another optimizer."""
+
     def __init__(self, name, venv=VENV):
         self.name = name
         self.process = subprocess.Popen(

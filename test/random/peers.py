@@ -19,6 +19,8 @@ KINDS = ["error", "crash", "hang", "refused", "interface", "wrong"]
 
 
 class Ourselves:
+    """optimize-model with all rules applied wherever they match, with the interface of a Peer."""
+
     name, version = "Isomer, wherever a rule matches", ""
 
     def __init__(self, bench):

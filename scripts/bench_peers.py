@@ -40,7 +40,7 @@ KEPT = os.path.join(WORK, "peers.json")
 OURS = "Isomer"
 TOOLS = [OURS, "onnxsim", "onnxslim", "onnxoptimizer", "transformers.optimizer"]
 BLOCKS, ROUNDS = 3, 7
-GAIN, LOSS = 1.03, 0.99
+GAIN, LOSS = 1.03, 0.99  # ratios that count as a gain, and as a loss
 DISTURBANCES = 4  # runs of the original with inputs that differ by a rounding
 
 

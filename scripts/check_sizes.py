@@ -19,7 +19,7 @@ from onnx_tools import one_line
 from project import ROOT
 
 TARGET = os.path.join(ROOT, "test", "onnx", "prefer-rewritten")
-SETS = 3
+SETS = 3  # sets of sizes at which a result must agree
 
 
 def open_axes(path, words):

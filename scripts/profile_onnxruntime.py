@@ -35,7 +35,7 @@ RUNS, SECONDS = 9, 1.5  # of a profile: runs at most; no further run is begun af
 NUMBERED = re.compile(r"isomer_(\d+)_")
 SUFFIX = "_kernel_time"
 CHAIN = 4  # steps back from a kernel's last node, when looking for the one with its operator
-# ONNX Runtime computes with 16-bit floats in 32 bits; this precedes the names of such values.
+# ONNX Runtime computes 16-bit floats in 32 bits. The names of values after its casts begin so.
 CAST = "InsertedPrecisionFreeCast_"
 # The optimized model is saved if kernels without a node take more than this share of the time, and
 # the model has fewer than so many bytes.

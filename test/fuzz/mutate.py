@@ -21,6 +21,8 @@ PROGRAM, KEEP, TESTDATA = (
     os.path.join(BUILD, "mutants"),
     "/usr/share/libonnx-testdata/data",
 )
+# CODES: the documented exit statuses; LARGEST: bytes of a file to start from; REAL: the share of
+# mutants that are made from real models.
 CODES, MEMORY_KB, LARGEST, REAL = {0, 1, 3, 4, 5}, 4 << 20, 6_000_000, 0.15
 # The fields that hold messages: {message: {field: message}}.
 INNER = {

@@ -12,7 +12,7 @@ import numpy, onnx
 from onnx import TensorProto, helper, numpy_helper
 from reference import FLOATS, Double, Typed, Unable, apply, widened
 
-MOST_ELEMENTS, GREATEST = 2048, 3e4
+MOST_ELEMENTS, GREATEST = 2048, 3e4  # of a value: elements, absolute value of an element
 CONVOLUTIONS = {"Conv", "ConvTranspose", "ConvInteger", "QLinearConv", "DeformConv"}
 F32, U8, I8, U16, I16, I32, I64 = 1, 2, 3, 4, 5, 6, 7
 STR, BOOL, F16, F64, U32, U64, BF16 = 8, 9, 10, 11, 12, 13, 16

@@ -12,8 +12,8 @@ from server import BUILDS, EAGER, Server, program
 
 Finding = collections.namedtuple("Finding", "kind what")
 KNOWN = {"onnxruntime", "reference", "unrunnable", "doubtful", "stuck"}
-CODES = {0}
-ROUNDING_OF_LENT = 1.0
+CODES = {0}  # exit statuses that are no failure
+ROUNDING_OF_LENT = 1.0  # share of the tolerance that counts if nodes were computed in float
 
 
 class Bench:

@@ -13,7 +13,7 @@ from server import BUILD
 from sides import Sampler, Sides
 from small_models import WRONG, forged
 
-ERROR, SEEN = 1e-5, 1e-6
+ERROR, SEEN = 1e-5, 1e-6  # relative errors: that is planted, that an output must show
 
 
 def wrong_rule(folder, seed=1):

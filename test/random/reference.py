@@ -12,6 +12,7 @@ import numpy, onnx, onnx.defs, onnx.helper
 from onnx import numpy_helper
 from onnx.reference.ops import load_op
 
+# The relative rounding of each float type, by its number in ONNX.
 FLOATS = {1: 2.0**-24, 10: 2.0**-11, 11: 2.0**-53, 16: 2.0**-8}
 # Attributes that name an element type.
 TYPED = {

@@ -218,7 +218,7 @@ def failed(kinds):
     return {k: n for k, n in kinds.items() if k not in KNOWN}
 
 
-RULES_GOAL, OPERATORS_GOAL = 20, 100
+RULES_GOAL, OPERATORS_GOAL = 20, 100  # how often each rule and operator should occur
 
 
 def never_fire():

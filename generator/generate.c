@@ -13,7 +13,7 @@
 enum { FLUSH_SECONDS = 5 };
 typedef struct GenerateWorker {
     Generator *g;
-    CrewThread *crew_thread;
+    CrewThread *thread;
     Record *record;
     size_t n, room; /* records that are in no run yet, and the room for them */
     /* Tasks that these records come from; the next task that this worker does. */
@@ -21,7 +21,6 @@ typedef struct GenerateWorker {
     size_t ntask, task_room;
     double flushed; /* when records last became a run (process_clock) */
     EnumerateStats stats;
-    pthread_t thread;
     bool ok;
     Error error;
 } GenerateWorker;
@@ -61,7 +60,7 @@ static bool take_task(void *user, uint64_t task) {
     x->ok = flush(x, false);
     x->next_task = claim(x->g);
     if (!x->ok || runs_is_done(&x->g->runs, task)) return false;
-    ARENA_GROW(x->crew_thread->w->arena, x->task, x->task_room, x->ntask + 1);
+    ARENA_GROW(x->thread->w->arena, x->task, x->task_room, x->ntask + 1);
     x->task[x->ntask++] = task;
     return true;
 }
@@ -71,7 +70,7 @@ static void write_found(void *user, const Record *r) {
     if (x->n == x->room) {
         Record *more = mem_realloc(x->record, (x->room = x->room ? x->room + x->room / 2 : 4096) *
                                                   sizeof *more);
-        if (!more) escape_raise(&x->crew_thread->escape, E_MEMORY, "out of memory for terms");
+        if (!more) escape_raise(&x->thread->escape, E_MEMORY, "out of memory for terms");
         x->record = more;
     }
     x->record[x->n++] = *r;
@@ -92,7 +91,7 @@ static void do_task(CrewThread *thread, void *user, uint64_t k) {
                    .take_task = take_task,
                    .found = write_found,
                    .user = x};
-    x->crew_thread = thread;
+    x->thread = thread;
     x->ok = true;
     x->flushed = process_clock();
     x->next_task = claim(g);

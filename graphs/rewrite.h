@@ -7,8 +7,8 @@
 
 typedef struct ValueMap {
     uint32_t n;
-    Value
-        *to; /* to[v], v < n: the new value that stands for v; 0: v is not live, or is unchanged */
+    /* to[v], v < n: the new value that stands for v; 0: v is not live, or is unchanged. */
+    Value *to;
 } ValueMap;
 static inline Value map_value(const ValueMap *m, Value v) {
     return v < m->n && m->to[v] ? m->to[v] : v;

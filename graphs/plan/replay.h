@@ -20,9 +20,8 @@ typedef struct Stretch {
 } Stretch;
 typedef struct Replay {
     int n;
-    bool
-        /* The back end marks the begin of each step k as time k and its end as time k + 1. */
-        marked;
+    /* The back end marks the begin of each step k as time k and its end as time k + 1. */
+    bool marked;
     Stretch *stretch; /* NULL: not made yet */
     char why[200];    /* the first reason why a stretch is not recorded; "" if there is none */
 } Replay;

@@ -62,8 +62,8 @@ typedef struct Escape {
     Error error;
     Cleanup *cleanup; /* the registered ones, latest first */
 } Escape;
-void cleanup_add(Escape *, Cleanup *, void (*release)(void *),
-                 void *what);   /* without an Escape it registers nothing */
+/* Registers a resource and what releases it. Without an Escape it registers nothing. */
+void cleanup_add(Escape *, Cleanup *, void (*release)(void *), void *what);
 void cleanup_cancel(Cleanup *); /* unregisters it without releasing, if it is registered */
 void cleanup_run(Cleanup *);    /* unregisters it and releases the resource */
 void escape_free(Escape *);     /* releases all that is registered, latest first */

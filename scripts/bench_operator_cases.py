@@ -27,7 +27,7 @@ def conv(name, x, weights, pad=0, **attrs):
 
 
 IMAGE, MAP, TOKENS = "f32 1,64,56,56", "f32 1,256,14,14", "f32 1,128,768"
-ROWS, SMALL = "f32 512,1024", "f32 8,16"
+ROWS = "f32 512,1024"
 
 QUANTIZED = [
     case("quantize", "tensor, u8", "QuantizeLinear", IMAGE, "=f32 - 0.01", "=u8 - 128"),

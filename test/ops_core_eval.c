@@ -25,13 +25,13 @@ static void matmul(Case *c) {
 /* A convolution with groups, strides, dilation and padding along one spatial axis. The group is a
    digit of the output channel. */
 static void conv(Case *c) {
-    int64_t G = draw(c, 1, 3), C = draw(c, 0, 3), O = draw(c, 1, 3), X
-    = draw(c, 3, 40), K = draw(c, 1, 3), S = draw(c, 1, 3), P = draw(c, 0, 3), L = draw(c, 1, 2);
-    int64_t Y = (X + 2 * P - L * (K - 1) - 1) / S + 1, N = draw(c, 0, 2);
-    if (X + 2 * P - L * (K - 1) - 1 < 0) Y = 0;
-    Poly g = named(c, "g", G), ch = named(c, "c", C), q = named(c, "q", O), x = named(c, "x", X),
+    int64_t G = draw(c, 1, 3), C = draw(c, 0, 3), O = draw(c, 1, 3), W = draw(c, 3, 40),
+            K = draw(c, 1, 3), S = draw(c, 1, 3), P = draw(c, 0, 3), L = draw(c, 1, 2);
+    int64_t Y = (W + 2 * P - L * (K - 1) - 1) / S + 1, N = draw(c, 0, 2);
+    if (W + 2 * P - L * (K - 1) - 1 < 0) Y = 0;
+    Poly g = named(c, "g", G), ch = named(c, "c", C), q = named(c, "q", O), x = named(c, "x", W),
          kk = named(c, "k", K);
-    input(c, 0, DIMS(N, G * C, X)), input(c, 1, DIMS(G * O, C, K)), output(c, DIMS(N, G * O, Y));
+    input(c, 0, DIMS(N, G * C, W)), input(c, 1, DIMS(G * O, C, K)), output(c, DIMS(N, G * O, Y));
     Call *l = &c->call;
     Dims i = index_of(c, 3), group = digits(l, i.v[1], D(g, q)), k = bound(l, D(ch, kk));
     Poly at_x = poly(l, "s*i + d*k - p", poly_int(c->w, S), i.v[2], poly_int(c->w, L), k.v[1],
@@ -46,9 +46,9 @@ static void conv(Case *c) {
                 for (int64_t r = 0; r < C; r++)
                     for (int64_t t = 0; t < K; t++) {
                         int64_t h = S * y + L * t - P;
-                        if (h < 0 || h >= X) continue;
+                        if (h < 0 || h >= W) continue;
                         c->want[o] = plus(c, c->want[o],
-                                          times(c, c->data[0][(n * G * C + p / O * C + r) * X + h],
+                                          times(c, c->data[0][(n * G * C + p / O * C + r) * W + h],
                                                 c->data[1][(p * C + r) * K + t]));
                     }
             }
@@ -125,20 +125,17 @@ static void rows_in_common(Case *c) {
 }
 
 static void pad(Case *c) { /* pads with a constant; the pads at the beginning may be negative */
-    int64_t X
-    = draw(c, 0, 9), Z = draw(c, 0, 200), P = draw(c, -2, 3), Q = draw(c, 0, 3), Y = X
-    +P + 1 > 0 ? X
-    +P + 1 : 0;
-    Poly x = named(c, "x", X), z = named(c, "z", Z);
-    input(c, 0, DIMS(X, Z)), output(c, DIMS(Y, Z + Q));
+    int64_t W = draw(c, 0, 9), Z = draw(c, 0, 200), P = draw(c, -2, 3), Q = draw(c, 0, 3),
+            Y = W + P + 1 > 0 ? W + P + 1 : 0;
+    Poly x = named(c, "x", W), z = named(c, "z", Z);
+    input(c, 0, DIMS(W, Z)), output(c, DIMS(Y, Z + Q));
     Call *l = &c->call;
     Dims i = index_of(c, 2), s = D(poly(l, "i - p", i.v[0], poly_int(c->w, P)),
                                    poly(l, "i - q", i.v[1], poly_int(c->w, Q)));
     c->e = when(l, inside(l, s, D(x, z), 0), at(l, 0, s), num(l, 7, 2));
     for (int64_t o = 0; o < Y * (Z + Q); o++) {
         int64_t u = o / (Z + Q) - P, v = o % (Z + Q) - Q;
-        c->want[o] = u >= 0 && u < X
-        &&v >= 0 ? c->data[0][u * Z + v] : c->num->ratio(7, 2);
+        c->want[o] = u >= 0 && u < W && v >= 0 ? c->data[0][u * Z + v] : c->num->ratio(7, 2);
     }
 }
 
@@ -191,11 +188,10 @@ static void reshape(Case *c) {
 /* A skewed read, with digits of possibly negative numbers, products of indices, and equations that
    hold at few places. */
 static void digits_of_negatives(Case *c) {
-    int64_t X
-    = draw(c, 1, 60), A = draw(c, 1, 5), B = draw(c, 2, 6), S = draw(c, 2, 4);
-    Poly x = named(c, "x", X), a = named(c, "a", A), b = named(c, "b", B), s = named(c, "s", S);
+    int64_t W = draw(c, 1, 60), A = draw(c, 1, 5), B = draw(c, 2, 6), S = draw(c, 2, 4);
+    Poly x = named(c, "x", W), a = named(c, "a", A), b = named(c, "b", B), s = named(c, "s", S);
     (void)x;
-    input(c, 0, DIMS(A, B)), output(c, DIMS(3, X));
+    input(c, 0, DIMS(A, B)), output(c, DIMS(3, W));
     Call *l = &c->call;
     Dims i = index_of(c, 2), k = bound(l, D(b));
     Poly skew = poly(l, "j - i*j - i - 3", i.v[1], i.v[0]);
@@ -211,24 +207,23 @@ static void digits_of_negatives(Case *c) {
     c->e = add(l, add(l, one, two),
                size(l, poly(l, "f + t + 100*s", poly_floor(c->w, skew, b), turn, steep)));
     for (int64_t u = 0; u < 3; u++)
-        for (int64_t v = 0; v < X; v++) {
+        for (int64_t v = 0; v < W; v++) {
             int64_t e = v - u * v - u - 3, row = ((e % (A * B)) + A * B) % (A * B);
             int64_t n = floor_div(e, B) + ((u < v ? u : v) + 9) % 7 +
                         100 * floor_div(floor_div(v - 3, B) * u, 64);
             Number y = plus(c, c->data[0][row], integer(c, n));
             if (v >= 1 && (v - 1) % S == 0 && (v - 1) / S < B)
                 y = plus(c, y, c->data[0][(v - 1) / S]);
-            c->want[u * X + v] = y;
+            c->want[u * W + v] = y;
         }
 }
 
 static void gather_rows(Case *c) { /* selects rows by FN_DELTA of the data */
-    int64_t X
-    = draw(c, 1, 200), Y = draw(c, 0, 6), Z = draw(c, 0, 20);
-    Poly x = named(c, "x", X);
-    input(c, 0, DIMS(X, Z)), input(c, 1, DIMS(Y)), output(c, DIMS(Y, Z));
+    int64_t W = draw(c, 1, 200), Y = draw(c, 0, 6), Z = draw(c, 0, 20);
+    Poly x = named(c, "x", W);
+    input(c, 0, DIMS(W, Z)), input(c, 1, DIMS(Y)), output(c, DIMS(Y, Z));
     int64_t place[6];
-    for (int64_t y = 0; y < Y; y++) c->data[1][y] = integer(c, place[y] = draw(c, 0, X - 1));
+    for (int64_t y = 0; y < Y; y++) c->data[1][y] = integer(c, place[y] = draw(c, 0, W - 1));
     Call *l = &c->call;
     Dims i = index_of(c, 2), k = bound(l, D(x));
     c->e = sum(l, k, (Cond){0},
@@ -241,15 +236,14 @@ static void gather_rows(Case *c) { /* selects rows by FN_DELTA of the data */
 /* Selects rows by TAKE, with some indices counted from the end, and adds a second row whose index
    is itself read through an index. */
 static void take_rows(Case *c) {
-    int64_t X
-    = draw(c, 1, 200), Y = draw(c, 0, 40), Z = draw(c, 0, 20), place[40], other[40];
-    Poly x = named(c, "x", X);
-    input(c, 0, DIMS(X, Z)), input(c, 1, DIMS(Y)), input(c, 2, DIMS(X)), output(c, DIMS(Y, Z));
-    for (int64_t r = 0; r < X; r++) c->data[2][r] = integer(c, (r * r + 1) % X);
+    int64_t W = draw(c, 1, 200), Y = draw(c, 0, 40), Z = draw(c, 0, 20), place[40], other[40];
+    Poly x = named(c, "x", W);
+    input(c, 0, DIMS(W, Z)), input(c, 1, DIMS(Y)), input(c, 2, DIMS(W)), output(c, DIMS(Y, Z));
+    for (int64_t r = 0; r < W; r++) c->data[2][r] = integer(c, (r * r + 1) % W);
     for (int64_t y = 0; y < Y; y++) {
         int64_t back = draw(c, 0, 1);
-        place[y] = draw(c, 0, X - 1), other[y] = (place[y] * place[y] + 1) % X;
-        c->data[1][y] = integer(c, place[y] - back * X);
+        place[y] = draw(c, 0, W - 1), other[y] = (place[y] * place[y] + 1) % W;
+        c->data[1][y] = integer(c, place[y] - back * W);
     }
     Call *l = &c->call;
     Dims i = index_of(c, 2), k = bound(l, D(x)), j = bound(l, D(x)), m = bound(l, D(x));
@@ -264,21 +258,20 @@ static void take_rows(Case *c) {
 
 /* Where a mask is not 0, the result is the sum of the row, elsewhere the element. */
 static void choose_by_data(Case *c) {
-    int64_t X
-    = draw(c, 1, 200), Y = draw(c, 1, 30);
-    Poly x = named(c, "x", X);
-    input(c, 0, DIMS(Y, X)), input(c, 1, DIMS(X)), output(c, DIMS(Y, X));
-    for (int64_t k = 0; k < X; k++) c->data[1][k] = integer(c, draw(c, 0, 1) * draw(c, 1, 3));
+    int64_t W = draw(c, 1, 200), Y = draw(c, 1, 30);
+    Poly x = named(c, "x", W);
+    input(c, 0, DIMS(Y, W)), input(c, 1, DIMS(W)), output(c, DIMS(Y, W));
+    for (int64_t k = 0; k < W; k++) c->data[1][k] = integer(c, draw(c, 0, 1) * draw(c, 1, 3));
     Call *l = &c->call;
     Dims i = index_of(c, 2), k = bound(l, D(x));
     Ex row = sum(l, k, (Cond){0}, at(l, 0, D(i.v[0], k.v[0])));
     c->e = where(l, at(l, 1, D(i.v[1])), row, at(l, 0, i));
     for (int64_t y = 0; y < Y; y++) {
         Number total_of = integer(c, 0);
-        for (int64_t v = 0; v < X; v++) total_of = plus(c, total_of, c->data[0][y * X + v]);
-        for (int64_t v = 0; v < X; v++)
-            c->want[y * X + v] =
-                c->num->approx(c->data[1][v]) != 0 ? total_of : c->data[0][y * X + v];
+        for (int64_t v = 0; v < W; v++) total_of = plus(c, total_of, c->data[0][y * W + v]);
+        for (int64_t v = 0; v < W; v++)
+            c->want[y * W + v] =
+                c->num->approx(c->data[1][v]) != 0 ? total_of : c->data[0][y * W + v];
     }
 }
 

@@ -16,7 +16,6 @@
 
 static const Backend *host, *lt;
 static char options[320], lt_path[300];
-enum { EPILOGUES = 8 }; /* as numbered in host_cublaslt.c */
 
 static void plugin_path(const char *name, char path[], size_t n) {
     const char *build = getenv("BUILD");

@@ -34,7 +34,6 @@ static const char swish[] = "rule hard-swish\n  axes b = 0..4\n  %x : F [b..]\nf
                             "%x alpha=1/6 beta=1/2\n  %y = mul %x %h\n  out %y\n";
 
 typedef struct Fixture {
-    Escape escape;
     Arena *arena;
     World *world;
     Error error;

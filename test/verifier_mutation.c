@@ -51,7 +51,7 @@ typedef enum Outcome {
 typedef struct Counts {
     int made, numbers[OUTCOME_COUNT], proved[OUTCOME_COUNT], by_kind[MUTATION_COUNT][OUTCOME_COUNT],
         proved_by_kind[MUTATION_COUNT];
-    int conditional, unsound;
+    int conditional;
     double worst_ms, total_ms;
 } Counts;
 

@@ -17,7 +17,7 @@
 
 /* Variables of a form take the values LOW to HIGH; about CHECKED_MAX elements of an output are
    compared. */
-enum { LOW = -4, HIGH = 14, ELEMENTS_MAX = 60, DRAWS = 4, SYMBOLS_MAX = 60000, CHECKED_MAX = 12 };
+enum { LOW = -4, HIGH = 14, DRAWS = 4, SYMBOLS_MAX = 60000, CHECKED_MAX = 12 };
 typedef struct Check {
     Trial t;
     Escape escape;

@@ -5,8 +5,6 @@ import numpy
 from builder import BF16, BOOL, F16, F32, F64, I8, I32, I64, U8, Reject
 
 FLOAT = [F32, F16, BF16, F64]
-REAL = [F32, F64, F16, BF16]
-WHOLE = [I64, I32, I8, U8]
 NUMBER = FLOAT + [I64, I32]
 ANY = NUMBER + [BOOL, U8]
 

@@ -204,7 +204,6 @@ class Double:
         self.lend = lend  # computes a node in float: lend(node, version, [arrays])
         self.lent = collections.Counter()
         self.constants = self.initializers(model.graph)
-        self.shaky = set()
         self.wide = {}
         self.noise = self.random = None
         self.exact = {}  # by node, the input of NonZero without noise

@@ -125,7 +125,7 @@ static bool run_kernel(Oracle *o, const Node *n) {
     for (int k = 0; k < total; k++)
         take_view(o, k < n->nout ? n->out + (Value)k : n->in[k - n->nout], k, view, slot);
     if (!(n->op->kernel ? sig_lower_kernel : sig_lower)(&steps, n->sig, view + n->nout, view))
-        return oracle_fail(o, n->out, steps.why ? steps.why : "it cannot be computed");
+        return oracle_fail(o, n->out, steps.failure ? steps.failure : "it cannot be computed");
     for (int k = 0; k < steps.n; k++) {
         OpKernel kernel = steps.v[k].kind == S_OP ? op_kernel(steps.v[k].op) : NULL;
         if (!kernel)

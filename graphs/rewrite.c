@@ -78,8 +78,8 @@ static const LineList *expansion_of(World *w, int op) {
     Expansion *known = &graph_tables(w)->expansion[op];
     if (known->resets == 1 + w->resets) return known->lines;
     Error e = {0};
-    const char *text = op_number(op)->expand;
-    Scan s = scan_new(op_number(op)->name, text, strlen(text), &e);
+    const char *text = op_at(op)->expand;
+    Scan s = scan_new(op_at(op)->name, text, strlen(text), &e);
     LineList *lines = ARENA_NEW(w->arena, LineList, 1);
     bool good = lines_parse(w, w->arena, &s, lines);
     assert(good);

@@ -151,8 +151,8 @@ static bool unknown_operator(Scan *s, const char *at, const char *name) {
     const char *near = NULL;
     int least = FEW + 1;
     for (int k = 0; k < op_count(); k++) {
-        const int n = letters_between(name, op_number(k)->name, FEW);
-        if (n < least && n < (int)strlen(name)) least = n, near = op_number(k)->name;
+        const int n = letters_between(name, op_at(k)->name, FEW);
+        if (n < least && n < (int)strlen(name)) least = n, near = op_at(k)->name;
     }
     if (!near) return scan_fail(s, at, "unknown operator %s", name);
     return scan_fail(s, at, "unknown operator %s; there is %s", name, near);

@@ -79,7 +79,7 @@ static int64_t whole_mod(int64_t a, int64_t b) {
     int64_t rest = b == 0 || b == -1 ? 0 : a % b;
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
-static int64_t whole_rest(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
+static int64_t whole_truncated_mod(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
 static int64_t whole_pow(int64_t a, int64_t b) {
     uint64_t y = 1;
     if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0;
@@ -105,7 +105,7 @@ static int kernel_pow_mixed(const Step *s, void *const slot[]) {
     }
 KERNEL(kernel_div, real_div, whole_div)
 static int kernel_mod(const Step *s, void *const slot[]) {
-    if (s->param[MOD_TRUNCATED]) kernel_pairs(s, slot, fmod, whole_rest);
+    if (s->param[MOD_TRUNCATED]) kernel_pairs(s, slot, fmod, whole_truncated_mod);
     else kernel_pairs(s, slot, real_mod, whole_mod);
     return 0;
 }

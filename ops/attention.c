@@ -103,7 +103,7 @@ typedef struct Row { /* the computation for one query of one head */
     void *const *slot;
     int64_t b, h, g, i; /* batch, head, head of k and v, query */
     /* Past keys; position of query 0; keys that count in this batch; all keys. */
-    int64_t before, offset, length, total;
+    int64_t past, first_position, length, keys;
     double scale, cap;
 } Row;
 
@@ -121,8 +121,8 @@ static double of_head(const Row *r, const View *v, int64_t head, int64_t place, 
                                     : (int64_t[]){r->b, place, head * d + n});
 }
 static double present(const Row *r, int now, int past, int64_t j, int64_t d, int64_t n) {
-    if (j < r->before) return row_element(r, view(r, past), (int64_t[]){r->b, r->g, j, n});
-    return of_head(r, view(r, now), r->g, j - r->before, d, n);
+    if (j < r->past) return row_element(r, view(r, past), (int64_t[]){r->b, r->g, j, n});
+    return of_head(r, view(r, now), r->g, j - r->past, d, n);
 }
 static double score(const Row *r, int64_t j) {
     int64_t d = r->s->view[ATTENTION_PRESENT_KEY].dim[3];
@@ -137,7 +137,7 @@ static double capped(const Row *r, double x) { return r->cap != 0 ? r->cap * tan
    key. */
 static double bias(const Row *r, int64_t j) {
     const View *m = view(r, ATTENTION_MASK);
-    const int64_t *p = r->s->param, place = r->i + r->offset, at[4] = {r->b, r->h, r->i, j};
+    const int64_t *p = r->s->param, place = r->i + r->first_position, at[4] = {r->b, r->h, r->i, j};
     if (j >= r->length || (p[ATTENTION_CAUSAL] && j > place)) return -INFINITY;
     if ((p[ATTENTION_LEFT] >= 0 && j < place - p[ATTENTION_LEFT]) ||
         (p[ATTENTION_RIGHT] >= 0 && j > place + p[ATTENTION_RIGHT]))
@@ -160,15 +160,15 @@ static double shown(const Row *r, int64_t j) {
    the query sees no key. */
 static void weigh(const Row *r) {
     double most = -INFINITY, seen = -INFINITY, sum = 0;
-    for (int64_t j = 0; j < r->total; j++) {
+    for (int64_t j = 0; j < r->keys; j++) {
         double b = bias(r, j), x = b == -INFINITY ? b : capped(r, score(r, j)) + b;
         if (b > seen) seen = b;
         if (x > most || isnan(x)) most = x;
         show(r, j, x);
     }
-    for (int64_t j = 0; j < r->total; j++)
+    for (int64_t j = 0; j < r->keys; j++)
         sum += bias(r, j) == -INFINITY ? 0 : exp(shown(r, j) - most);
-    for (int64_t j = 0; j < r->total; j++)
+    for (int64_t j = 0; j < r->keys; j++)
         show(r, j,
              seen == -INFINITY || bias(r, j) == -INFINITY ? 0 : exp(shown(r, j) - most) / sum);
 }
@@ -177,7 +177,7 @@ static void mix(const Row *r) {
     int64_t e = r->s->view[ATTENTION_PRESENT_VALUE].dim[3];
     for (int64_t n = 0; n < e; n++) {
         double sum = 0;
-        for (int64_t j = 0; j < r->total; j++) {
+        for (int64_t j = 0; j < r->keys; j++) {
             double w = shown(r, j);
             if (w != 0) sum += w * present(r, ATTENTION_V, ATTENTION_PAST_VALUE, j, e, n);
         }
@@ -188,7 +188,7 @@ static void mix(const Row *r) {
 }
 static void show_scores(const Row *r) {
     const int64_t how = r->s->param[ATTENTION_SHOWN];
-    for (int64_t j = 0; j < r->total && how < SHOW_WEIGHTS; j++) {
+    for (int64_t j = 0; j < r->keys && how < SHOW_WEIGHTS; j++) {
         double x = score(r, j);
         if (how != SHOW_SCORES) x = capped(r, x);
         show(r, j, how == SHOW_BIASED ? x + bias(r, j) : x);
@@ -209,18 +209,18 @@ static double real_or(int64_t bits, double otherwise) {
 static int kernel(const Step *s, void *const slot[]) {
     const View *scores = &s->view[ATTENTION_SCORES];
     Row r = {
-        .s = s, .slot = slot, .total = scores->dim[3], .cap = param_real(s->param[ATTENTION_CAP])};
+        .s = s, .slot = slot, .keys = scores->dim[3], .cap = param_real(s->param[ATTENTION_CAP])};
     const View *past = view(&r, ATTENTION_PAST_KEY), *lengths = view(&r, ATTENTION_LENGTHS);
     r.scale =
         real_or(s->param[ATTENTION_SCALE], 1 / sqrt((double)s->view[ATTENTION_PRESENT_KEY].dim[3]));
-    r.before = past ? past->dim[2] : 0;
+    r.past = past ? past->dim[2] : 0;
     int64_t i[STEP_RANK], groups = s->view[ATTENTION_PRESENT_KEY].dim[1];
     View rows = *scores;
     rows.dim[3] = 1;
     for (bool more = kernel_first(&rows, i); more; more = kernel_next(&rows, i)) {
         r.b = i[0], r.h = i[1], r.i = i[2], r.g = i[1] / (scores->dim[1] / groups);
-        r.length = lengths ? kernel_integer(lengths, slot, kernel_at(lengths, i)) : r.total;
-        r.offset = past ? r.before : lengths ? r.length - scores->dim[2] : 0;
+        r.length = lengths ? kernel_integer(lengths, slot, kernel_at(lengths, i)) : r.keys;
+        r.first_position = past ? r.past : lengths ? r.length - scores->dim[2] : 0;
         weigh(&r);
         mix(&r);
         show_scores(&r);

@@ -118,7 +118,7 @@ static bool add_int8_step(Call *c, StepBuf *b, const View in[], ConvInputs k, co
     StepBuf params_only = *b;
     params_only.n = params_only.room = 0, params_only.v = NULL;
     add_window(c, &params_only, &s);
-    if (params_only.why) return false;
+    if (params_only.failure) return false;
     s.nview = 3, s.view = v;
     const StepWindow window = step_window(&s);
     for (int i = 0; i < window.n; i++) padded |= window.begin[i] > 0 || window.end[i] > 0;

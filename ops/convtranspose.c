@@ -171,16 +171,16 @@ static View bias_view(const View *b, const View *y, int64_t from) {
     for (int k = 0; k < y->rank; k++) v.dim[k] = y->dim[k];
     return v;
 }
-static bool add_conv(const View whole[3], const View *bias, const Axis axis[], int64_t number,
+static bool add_conv(const View whole[3], const View *bias, const Axis axis[], int64_t phase,
                      int64_t group, int64_t from, StepBuf *b) {
     const int ns = whole[1].rank - 2;
     int64_t param[64] = {group};
     View v[4] = {whole[0], whole[1], whole[2]};
     for (int a = ns - 1; a >= 0; a--) {
         const int64_t s = axis[a].stride;
-        if (!residue(&axis[a], a + 2, number % s, v, &param[1 + ns + a], &param[1 + 2 * ns + a]))
+        if (!residue(&axis[a], a + 2, phase % s, v, &param[1 + ns + a], &param[1 + 2 * ns + a]))
             return false;
-        number /= s;
+        phase /= s;
         param[1 + a] = 1, param[1 + 3 * ns + a] = axis[a].dilation;
     }
     if (view_count(&v[0]) == 0) return true;
@@ -197,17 +197,17 @@ static bool add_conv(const View whole[3], const View *bias, const Axis axis[], i
    computes all phases as its channels, s^n of them at each place of x and a few places around it.
    Its results are then copied to where they belong in y. Kernel sizes must be multiples of the
    strides. */
-/* MOST: phases (times groups) that may be steps of their own. FEW: the number of channels of y up
-   to which phases are little work. */
-enum { MOST = 64, FEW = 8 };
+/* PHASES_MOST: phases (times groups) that may be steps of their own. CHANNELS_FEW: the number of
+   channels of y up to which phases are little work. */
+enum { PHASES_MOST = 64, CHANNELS_FEW = 8 };
 /* A run of outputs along an axis: rows `place` .. `place` + `places` - 1 of the convolution, of
    each of which the phases `first` .. `first` + `count` - 1 are put into y from `at` on. */
-typedef struct Stretch {
+typedef struct Run {
     int64_t place, places, first, count, at;
-} Stretch;
+} Run;
 /* Cuts an axis of y, of this size, into runs, and returns how many: the first and the last row may
    be incomplete and are then runs of their own. */
-static int pieces_of(int64_t s, int64_t pad, int64_t size, Stretch piece[3]) {
+static int runs_of(int64_t s, int64_t pad, int64_t size, Run run[3]) {
     int n = 0;
     for (int64_t at = 0; at < size;) {
         const int64_t here = pad + at, first = here % s, left = size - at,
@@ -215,7 +215,7 @@ static int pieces_of(int64_t s, int64_t pad, int64_t size, Stretch piece[3]) {
                       count = places > 1         ? s
                               : left < s - first ? left
                                                  : s - first;
-        piece[n++] = (Stretch){here / s, places, first, count, at};
+        run[n++] = (Run){here / s, places, first, count, at};
         at += places > 1 ? places * s : count;
     }
     return n;
@@ -243,12 +243,12 @@ static View joined_view(const View *buffer, int first, int n, int64_t rows, int6
     for (int a = v.rank - 1; a >= 0; a--) v.stride[a] = stride, stride *= v.dim[a];
     return v;
 }
-static void put_piece(const View *y, const View *from, const View *bias, const Stretch *piece[],
-                      const Axis axis[], int ns, StepBuf *b) {
+static void copy_run(const View *y, const View *from, const View *bias, const Run *run[],
+                     const Axis axis[], int ns, StepBuf *b) {
     View v[3] = {*y, *from};
     v[0].rank = 2 + 2 * ns;
     for (int a = 0; a < ns; a++) {
-        const Stretch *p = piece[a];
+        const Run *p = run[a];
         const int64_t step = y->stride[2 + a];
         v[0].offset += p->at * step;
         v[0].stride[2 + a] = step, v[0].stride[2 + ns + a] = axis[a].stride * step;
@@ -264,16 +264,16 @@ static void put_piece(const View *y, const View *from, const View *bias, const S
               (const Scalar[]){
                   {.op = C_VIEW, .a = 1}, {.op = C_VIEW, .a = 2}, {.op = C_ADD, .a = 0, .b = 1}});
 }
-static void put_pieces(const View *y, const View *from, const View *bias, const Axis axis[], int ns,
-                       StepBuf *b) {
-    Stretch piece[STEP_SPATIAL][3];
+static void copy_runs(const View *y, const View *from, const View *bias, const Axis axis[], int ns,
+                      StepBuf *b) {
+    Run run[STEP_SPATIAL][3];
     int count[STEP_SPATIAL], total = 1;
     for (int a = 0; a < ns; a++)
-        total *= count[a] = pieces_of(axis[a].stride, axis[a].pad, y->dim[2 + a], piece[a]);
+        total *= count[a] = runs_of(axis[a].stride, axis[a].pad, y->dim[2 + a], run[a]);
     for (int k = 0; k < total; k++) {
-        const Stretch *of[STEP_SPATIAL];
-        for (int a = 0, left = k; a < ns; left /= count[a++]) of[a] = &piece[a][left % count[a]];
-        put_piece(y, from, bias, of, axis, ns, b);
+        const Run *of[STEP_SPATIAL];
+        for (int a = 0, left = k; a < ns; left /= count[a++]) of[a] = &run[a][left % count[a]];
+        copy_run(y, from, bias, of, axis, ns, b);
     }
 }
 static bool join_phases(const View in[], const View *bias, const View *y, const Axis axis[],
@@ -300,7 +300,7 @@ static bool join_phases(const View in[], const View *bias, const View *y, const 
     w = joined_view(&kernel, 2 + ns, ns, in[1].dim[1] * phases, in[1].dim[0]);
     const View out = joined_view(&from, 2 + ns, ns, in[0].dim[0], in[1].dim[1] * phases);
     step_param(b, step_add(b, S_CONV, 3, (const View[]){out, in[0], w}), 1 + 4 * ns, param);
-    put_pieces(y, &from, bias, axis, ns, b);
+    copy_runs(y, &from, bias, axis, ns, b);
     return true;
 }
 
@@ -309,25 +309,25 @@ static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     const int ns = in[0].rank - 2;
     const int64_t group = step_size(b, intof(c, GROUP)), channels = in[1].dim[1];
     const int buffers = b->nbuffers;
-    int64_t number = 1;
+    int64_t phases = 1;
     Axis axis[STEP_RANK];
     for (int a = 0; a < ns; a++) {
         axis[a] = (Axis){step_size(b, ints(c, STRIDES).v[a]), step_size(b, ints(c, PADS).v[a]),
                          step_size(b, ints(c, DILATIONS).v[a])};
         if (axis[a].stride > 1 && axis[a].dilation > 1) return 0;
-        if (number <= MOST) number *= axis[a].stride;
+        if (phases <= PHASES_MOST) phases *= axis[a].stride;
     }
     const bool some = ns <= STEP_SPATIAL && view_count(&in[0]) > 0 && view_count(&in[1]) > 0 &&
                       view_count(&out[0]) > 0;
-    if (some && group == 1 && number > 1 && (number > MOST || channels <= FEW) &&
+    if (some && group == 1 && phases > 1 && (phases > PHASES_MOST || channels <= CHANNELS_FEW) &&
         join_phases(in, c->in[2] ? &in[2] : NULL, &out[0], axis, b))
         return 1;
     b->nbuffers = buffers;
     const bool depthwise = channels == 1 && group > 1;
     const int64_t parts = depthwise ? 1 : group;
-    if (!some || parts * number > MOST || in[0].dim[1] % group) return 0;
+    if (!some || parts * phases > PHASES_MOST || in[0].dim[1] % group) return 0;
     for (int64_t g = 0; g < parts; g++)
-        for (int64_t k = 0; k < number; k++) {
+        for (int64_t k = 0; k < phases; k++) {
             View v[3] = {view_part(&out[0], 1, g * channels, depthwise ? group : channels),
                          view_part(&in[0], 1, g * (in[0].dim[1] / parts), in[0].dim[1] / parts),
                          view_part(&in[1], 0, g * (in[1].dim[0] / parts), in[1].dim[0] / parts)};

@@ -277,7 +277,7 @@ typedef struct Factors { /* the factors that are still to be multiplied */
 } Factors;
 /* Returns how many multiplications the product of factors i and j takes, or -1 if it has too many
    axes. *o becomes its letters, those that y or another factor has, and dim their sizes. */
-static double joined(const Factors *f, int i, int j, Operand *o, int64_t dim[]) {
+static double product_cost(const Factors *f, int i, int j, Operand *o, int64_t dim[]) {
     bool seen[LETTERS_MAX] = {false}, wanted[LETTERS_MAX] = {false};
     double all = 1;
     o->n = 0;
@@ -305,11 +305,11 @@ static bool multiply_pair(Factors *f, const View *y, StepBuf *b) {
     View v[3] = {*y};
     for (int i = 0; i < f->n; i++)
         for (int j = i + 1; j < f->n; j++) {
-            const double cost = joined(f, i, j, &o[2], dim);
+            const double cost = product_cost(f, i, j, &o[2], dim);
             if (cost >= 0 && (first < 0 || cost < least)) first = i, second = j, least = cost;
         }
     if (first < 0) return false;
-    joined(f, first, second, &o[2], dim);
+    product_cost(f, first, second, &o[2], dim);
     if (f->n == 2) o[2] = f->y;
     else if (!step_buffer(b, y->dtype, o[2].n, dim, &v[0])) return false;
     const View product = v[0];

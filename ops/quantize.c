@@ -79,8 +79,8 @@ static int params(Call *c, int64_t param[]) {
 }
 /* The element of scale or zero that belongs to index i of x, or `none` if that input is left
    out. */
-static double belonging(const Step *s, void *const slot[], int view, const int64_t i[],
-                        double none) {
+static double parameter_at(const Step *s, void *const slot[], int view, const int64_t i[],
+                           double none) {
     const View *v = &s->view[view];
     int64_t j[STEP_RANK] = {0};
     if (view >= s->nview || v->rank < 0) return none;
@@ -210,8 +210,8 @@ static int kernel_quantize(const Step *s, void *const slot[]) {
     bool single = x->dtype == DT_FLOAT && s->view[2].dtype == DT_FLOAT;
     int64_t i[STEP_RANK];
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
-        double scaled = kernel_real(x, slot, kernel_at(x, i)) / belonging(s, slot, 2, i, 1),
-               zero = belonging(s, slot, 3, i, 0);
+        double scaled = kernel_real(x, slot, kernel_at(x, i)) / parameter_at(s, slot, 2, i, 1),
+               zero = parameter_at(s, slot, 3, i, 0);
         if (single) scaled = (double)(float)scaled;
         if (dtype_class(to) == 'F')
             kernel_set_real(y, slot, kernel_at(y, i),
@@ -228,9 +228,9 @@ static int kernel_dequantize(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];
     int64_t i[STEP_RANK];
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
-        double value = kernel_real(x, slot, kernel_at(x, i)) - belonging(s, slot, 3, i, 0);
+        double value = kernel_real(x, slot, kernel_at(x, i)) - parameter_at(s, slot, 3, i, 0);
         if (s->view[2].dtype == DT_FLOAT) value = (double)(float)value;
-        kernel_set_real(y, slot, kernel_at(y, i), value * belonging(s, slot, 2, i, 1));
+        kernel_set_real(y, slot, kernel_at(y, i), value * parameter_at(s, slot, 2, i, 1));
     }
     return 0;
 }

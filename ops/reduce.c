@@ -115,8 +115,8 @@ static int steps_prod(Call *c, const View in[], const View out[], StepBuf *b) {
 
 /* Two steps: the program `before` of each element, into a buffer of floats; then the sum over the
    axes, with the function `after` (0: none) of the result. */
-static int steps_halves(Call *c, const View in[], const View out[], StepBuf *b, int ncode,
-                        const Scalar before[], int after) {
+static int steps_mapped_sum(Call *c, const View in[], const View out[], StepBuf *b, int ncode,
+                            const Scalar before[], int after) {
     const Scalar result[] = {{.op = C_ACC}, {.op = (uint8_t)after, .a = 0}};
     View wide = in[0];
     if (!step_buffer(b, DT_FLOAT, in[0].rank, in[0].dim, &wide)) return 0;
@@ -127,13 +127,13 @@ static int steps_halves(Call *c, const View in[], const View out[], StepBuf *b, 
 }
 static const Scalar square_code[] = {{.op = C_VIEW, .a = 1}, {.op = C_MUL, .a = 0, .b = 0}};
 static int steps_squares(Call *c, const View in[], const View out[], StepBuf *b) {
-    return steps_halves(c, in, out, b, 2, square_code, 0);
+    return steps_mapped_sum(c, in, out, b, 2, square_code, 0);
 }
 static int steps_l2(Call *c, const View in[], const View out[], StepBuf *b) {
-    return steps_halves(c, in, out, b, 2, square_code, C_SQRT);
+    return steps_mapped_sum(c, in, out, b, 2, square_code, C_SQRT);
 }
 static int steps_logsum(Call *c, const View in[], const View out[], StepBuf *b) {
-    return steps_halves(c, in, out, b, 1, square_code, C_LOG);
+    return steps_mapped_sum(c, in, out, b, 1, square_code, C_LOG);
 }
 
 /* The axes are an input since opset 18, for ReduceSum since opset 13. */

@@ -198,9 +198,9 @@ static bool defs_digest(World *w, Arena *a, const Rule *rule, char out[33], Erro
     if (apart) world_free(own);
     for (int k = 0; good && k < op_count(); k++) {
         char digest[33];
-        if (!used[k] || !op_algebraic(op_number(k))) continue;
-        op_digest(w, op_number(k), digest);
-        text_add(&t, "%s %s\n", op_number(k)->name, digest);
+        if (!used[k] || !op_algebraic(op_at(k))) continue;
+        op_digest(w, op_at(k), digest);
+        text_add(&t, "%s %s\n", op_at(k)->name, digest);
     }
     if (said.size) text_add(&t, "%s", said.data);
     hash_hex(t.data ? t.data : "", t.size, out);

@@ -312,7 +312,7 @@ static bool egglog_write_file(Export *x, const char *path, Error *e) {
              "(function element (Tensor) String :no-merge)\n",
              ISOMER_VERSION);
     for (int k = 0; k < op_count(); k++)
-        if (o.used[k]) egglog_put_declaration(op_number(k), &all);
+        if (o.used[k]) egglog_put_declaration(op_at(k), &all);
     text_add(&all, "(ruleset proved)\n");
     if (rules.size) text_bytes(&all, rules.data, rules.size);
     return file_write(path, all.data, all.size, e);

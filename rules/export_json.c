@@ -297,7 +297,7 @@ static bool put_operators(JsonWriter *j, Text *t) {
     for (int k = 0; k < op_count() && good; k++) {
         if (!j->used[k]) continue;
         cJSON *x = cJSON_CreateObject();
-        if (keep_json(j, x)) put_operator(j, x, op_number(k));
+        if (keep_json(j, x)) put_operator(j, x, op_at(k));
         text_add(t, first ? "\n" : ",\n");
         first = false;
         good = json_print(j, x, t);

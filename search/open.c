@@ -18,7 +18,7 @@
 
 static bool is_a_domain(const char *domain) {
     for (int k = 0; k < op_count(); k++)
-        for (const OnnxMap *e = op_number(k)->onnx; e && e->type; e++)
+        for (const OnnxMap *e = op_at(k)->onnx; e && e->type; e++)
             if (*domain && !strcmp(e->domain, domain)) return true;
     return false;
 }

@@ -150,7 +150,7 @@ static void lines_of_an_expansion_have_conditions(void **state) {
 static void every_expansion_parses(void **state) {
     (void)state;
     for (int k = 0; k < op_count(); k++) {
-        const Op *op = op_number(k);
+        const Op *op = op_at(k);
         if (!op->expand) continue;
         World *w = graph_world_new(NULL, 0);
         Error e = {0};

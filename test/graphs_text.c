@@ -245,7 +245,7 @@ static void nodes_of_every_operator_come_back(void **state) {
     int covered = 0, made = 0;
     for (int k = 0; k < op_count(); k++) {
         bool any = false;
-        const Op *op = op_number(k);
+        const Op *op = op_at(k);
         Random r = {(uint64_t)k, 0};
         for (int round = 0;
              round < 200 && strcmp(op->name, "input") && strcmp(op->name, "constant"); round++) {

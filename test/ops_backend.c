@@ -105,12 +105,12 @@ static void known_weights_are_packed_once(void **state) {
         k[i] = cpu->compile(devices[0], &(Step){.kind = S_GEMM, .nview = 3, .view = v}, 0, weights,
                             &room, why, sizeof why);
         assert_non_null(k[i]);
-        assert_false(cpu->packed(k[i], 1));
+        assert_false(cpu->keeps_view(k[i], 1));
         if (room > most) most = room;
     }
     void *scratch = cpu->alloc(devices[0], most + 1);
     for (int i = 0; i < 3; i++) {
-        const int packed = cpu->packed(k[i], 2);
+        const int packed = cpu->keeps_view(k[i], 2);
         assert_int_equal(cpu->run(k[i], (void *[]){y[i], x, packed ? NULL : w[i / 2]}, scratch), 0);
         if (i == 0) cpu->forget(k[i]);
     }

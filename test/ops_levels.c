@@ -119,7 +119,8 @@ static void run(const Drawn *t, Device *d) {
     assert_non_null(k);
     void *work = cpu_backend.alloc(d, size + 1),
          *slot[VIEWS] = {t->slot[Y], t->slot[INPUT],
-                         cpu_backend.packed(k, WEIGHTS) ? NULL : t->slot[WEIGHTS], t->slot[BIAS]};
+                         cpu_backend.keeps_view(k, WEIGHTS) ? NULL : t->slot[WEIGHTS],
+                         t->slot[BIAS]};
     memset(t->slot[Y], 0x55, bytes_of_y(t));
     assert_int_equal(cpu_backend.run(k, slot, work), 0);
     cpu_backend.release(d, work);

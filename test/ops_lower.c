@@ -130,7 +130,7 @@ static void lower_all(Trial *t, Device *d, const Backend *cpu, Tally *tally) {
             assert_true(sig_lower_view(t->w, t->sig, j, b.sizes, in, &out[j], &seen));
             step_copy(&b, &out[j], &seen);
         }
-    } else if (!sig_lower(&b, t->sig, in, out)) fail_msg("%s: %s", t->op->name, b.why);
+    } else if (!sig_lower(&b, t->sig, in, out)) fail_msg("%s: %s", t->op->name, b.failure);
     memset(t->out, 0xee, sizeof t->out);
     for (int k = 0; k < b.nbuffers; k++)
         slot[b.first_buffer + k] = arena_alloc(
@@ -199,7 +199,7 @@ static void every_operator_by_every_way(void **state) {
     Trial *t = trial_new();
     Tally all = {0};
     for (int k = 0; k < op_count(); k++) {
-        const Op *op = op_number(k);
+        const Op *op = op_at(k);
         Tally tally = {0};
         if (!op->define || op->flags & (OP_ANY_TYPE | OP_DECIDES) || op_input_count(op) > INPUTS)
             continue;
@@ -277,7 +277,7 @@ static void steps_against_kernel(Trial *t, const OpenDevice *gpu, Device *d, con
                             .op = t->op->name};
     if (t->op->kernel(&reference, slot)) return; /* negative pads leave nothing to mirror */
     read_output(t, dtype, t->wanted);
-    if (!sig_lower(&b, t->sig, view + 1, view)) fail_msg("%s: %s", t->op->name, b.why);
+    if (!sig_lower(&b, t->sig, view + 1, view)) fail_msg("%s: %s", t->op->name, b.failure);
     if (b.n && b.v[0].kind == S_OP) return;
     memset(t->out, 0xee, sizeof t->out);
     run_steps(t, d, cpu, &b, slot, tally);
@@ -303,7 +303,7 @@ static void steps_do_what_the_kernel_does(void **state) {
     Trial *t = trial_new();
     int operators = 0;
     for (int k = 0; k < op_count(); k++) {
-        const Op *op = op_number(k);
+        const Op *op = op_at(k);
         bool variadic;
         Tally tally = {0};
         if ((op->define && !(op->flags & OP_DECIDES) && op != op_find("convtranspose")) ||

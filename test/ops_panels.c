@@ -295,7 +295,7 @@ static bool run(const Drawn *t, Device *d, int choice) {
     size_t room;
     char why[200];
     Kernel *k = cpu_backend.compile(d, &t->step, choice, known, &room, why, sizeof why);
-    if (!k || (!t->unknown && !cpu_backend.packed(k, WEIGHTS))) {
+    if (!k || (!t->unknown && !cpu_backend.keeps_view(k, WEIGHTS))) {
         cpu_backend.forget(k);
         return false;
     }

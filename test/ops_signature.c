@@ -310,11 +310,11 @@ static void test_digests(void **state) {
     assert_true(op_count() < 256);
     defined(w, signature(w, "conv; F [q, r, s]; F [t, r, u]", 1), 0); /* must have no effect */
     for (int k = 0; k < op_count(); k++) {
-        digest_compute(w, op_number(k), all[k]);
+        digest_compute(w, op_at(k), all[k]);
         assert_int_equal(strlen(all[k]), 32);
         for (int j = 0; j < k; j++) assert_string_not_equal(all[j], all[k]);
         char kept[33];
-        op_digest(w, op_number(k), kept);
+        op_digest(w, op_at(k), kept);
         assert_string_equal(all[k], kept);
     }
     char a[33], b[33], c[33];
@@ -416,11 +416,11 @@ static void test_table(void **state) {
     bool variadic;
     (void)state;
     for (int k = 0; k < op_count(); k++) {
-        assert_ptr_equal(op_find(op_number(k)->name), op_number(k));
-        assert_int_equal(op_index(op_number(k)), k);
-        if (attrs_count(op_number(k)->attrs) > ATTRS_MAX)
-            fail_msg("%s has %d attributes: raise ATTRS_MAX", op_number(k)->name,
-                     attrs_count(op_number(k)->attrs));
+        assert_ptr_equal(op_find(op_at(k)->name), op_at(k));
+        assert_int_equal(op_index(op_at(k)), k);
+        if (attrs_count(op_at(k)->attrs) > ATTRS_MAX)
+            fail_msg("%s has %d attributes: raise ATTRS_MAX", op_at(k)->name,
+                     attrs_count(op_at(k)->attrs));
     }
     assert_null(op_find("no such"));
     assert_int_equal(op_arity(op_find("conv"), &variadic), 2);

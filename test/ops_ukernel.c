@@ -155,7 +155,7 @@ static Kernel *make(const Drawn *t, Device *d, size_t *room) {
     char why[200];
     Kernel *k = cpu_backend.compile(d, &t->step, choice, known, room, why, sizeof why);
     assert_non_null(k);
-    assert_int_equal(cpu_backend.packed(k, W), t->known);
+    assert_int_equal(cpu_backend.keeps_view(k, W), t->known);
     return k;
 }
 /* Runs the step; packed weights are not passed again. */

@@ -333,10 +333,10 @@ static void test_operators(void **state) {
     check_file("test/cases/verifier/operators.rules", covered);
     int missing = 0;
     for (int k = 0; k < op_count(); k++)
-        if (has_meaning(op_number(k)) && !covered[k] && !chooses_by_computed(op_number(k))) {
+        if (has_meaning(op_at(k)) && !covered[k] && !chooses_by_computed(op_at(k))) {
             print_message(
                 "operator %s has a meaning for the prover, but no rule in operators.rules\n",
-                op_number(k)->name);
+                op_at(k)->name);
             missing++;
         }
     assert_int_equal(missing, 0);

@@ -407,8 +407,7 @@ static const FittingOps *fitting_ops_among(Search *s, int nin, const TypeId in[]
     FittingOps m = {0};
     Collect c = {s, &m, 0};
     for (int k = 0; k < op_count(); k++)
-        if (may_answer(s, op_number(k), nin, far))
-            each_signature(s, op_number(k), nin, in, collect, &c);
+        if (may_answer(s, op_at(k), nin, far)) each_signature(s, op_at(k), nin, in, collect, &c);
     order_fitting(s, &m);
     s->fitting.v[id - 1] = m;
     return &s->fitting.v[id - 1];

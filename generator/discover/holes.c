@@ -184,7 +184,7 @@ static const Layers *layers_of(Search *s, TypeId a, TypeId goal) {
     Layers *out = ARENA_NEW(s->a, Layers, 1);
     DType dtype = type_get(s->w, goal)->dtype;
     for (int k = 0; k < op_count(); k++) {
-        if (!may_be_layer(s, op_number(k))) continue;
+        if (!may_be_layer(s, op_at(k))) continue;
         for (int at = 1; at >= 0; at--)
             for (int rank = 0; rank <= HOLE_RANK; rank++) {
                 Poly u[HOLE_RANK];
@@ -194,7 +194,7 @@ static const Layers *layers_of(Search *s, TypeId a, TypeId goal) {
                 TypeId in[2];
                 in[at] = unknown_type(s, dtype, rank, u);
                 in[1 - at] = a;
-                each_signature(s, op_number(k), 2, in, fit_signature, &f);
+                each_signature(s, op_at(k), 2, in, fit_signature, &f);
             }
     }
     Fit own = {s, out, a, goal, 0, 0};

@@ -394,7 +394,7 @@ static bool profile_marked(Runner *r, double *seconds, Error *e) {
         if (r->kernel[from].host) seconds[from] = host * 1e-9;
         for (int j = from; j < one.stretch->to; j++) {
             if (r->plan->step[j].once || r->kernel[j].host) continue;
-            if (r->backend->between(r->device, j, j + 1, &ns)) return step_failed(r, j, e);
+            if (r->backend->elapsed(r->device, j, j + 1, &ns)) return step_failed(r, j, e);
             seconds[j] = ns * 1e-9;
         }
     }

@@ -209,7 +209,7 @@ static bool lower_to_steps(Lowering *l, const Node *n, const View in[], View out
         if (!place_value(l, n->out + (Value)port, &out[port])) return false;
     steps.first_buffer = l->b->plan->nslot;
     if (!sig_lower(&steps, n->sig, in, out))
-        return plan_fail(l->b, E_INVALID, steps.why ? steps.why : "it cannot be computed");
+        return plan_fail(l->b, E_INVALID, steps.failure ? steps.failure : "it cannot be computed");
     for (int k = 0; k < steps.nbuffers; k++)
         plan_slot(l->b, (Slot){view_bytes(&steps.buffers[k]), n->out, NULL, -1, -1, -1});
     for (int k = 0; k < steps.n; k++) add_step(l->b, &steps.v[k], n->out);

@@ -161,7 +161,7 @@ bool step_kernel_run(const StepKernel *k, void *const slot[], void *workspace, d
 }
 
 bool step_kernel_packed(const StepKernel *k, int view) {
-    if (!k->host) return k->backend->packed && k->backend->packed(k->kernel, view);
+    if (!k->host) return k->backend->keeps_view && k->backend->keeps_view(k->kernel, view);
     const View *v = &k->host->view[view];
     return v->rank >= 0 && k->host->at[v->slot].known;
 }

@@ -15,7 +15,7 @@ extern const Backend cpu_backend; /* cpu/cpu.c */
 static bool complete(const Backend *b) {
     return b->name && b->open && b->close && b->identity && b->alloc && b->release && b->copy &&
            b->choices && b->compile && b->run && b->wait && b->forget &&
-           !b->record == !b->recorded && !b->mark == !b->between;
+           !b->record == !b->recorded && !b->mark == !b->elapsed;
 }
 
 /* The path of this library or, if it is linked statically, of the program. */

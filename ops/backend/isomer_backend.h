@@ -444,7 +444,7 @@ typedef struct Backend {
     void (*drop)(Device *, void *);
     /* Not 0 if the kernel does not read this view when it runs, because it keeps the contents in a
        form of its own. */
-    int (*packed)(const Kernel *, int view);
+    int (*keeps_view)(const Kernel *, int view);
     /* The number of threads of this machine that run a kernel, including the calling one. With 1,
        the CPU time of the calling thread is the time of a run. NULL: kernels run elsewhere. */
     int (*threads)(const Device *);
@@ -457,10 +457,10 @@ typedef struct Backend {
     int (*record)(Device *);
     Kernel *(*recorded)(Device *, char *why, size_t n);
     /* `mark` remembers, as mark k (from 0; an earlier mark k is replaced), when everything started
-       so far has ended. `between`: the nanoseconds that passed between two marks, to be asked after
+       so far has ended. `elapsed`: the nanoseconds that passed between two marks, to be asked after
        a wait. */
     int (*mark)(Device *, int k);
-    int (*between)(Device *, int from, int to, double *ns);
+    int (*elapsed)(Device *, int from, int to, double *ns);
     /* Which call without a `why` failed last, and the reason; "" if none did. */
     const char *(*failure)(const Device *);
 } Backend;

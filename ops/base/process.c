@@ -9,11 +9,11 @@
 
 /* Finds the first line of a file that matches the scanf format `word`, and stores its number in
  *out. False: no line matches. */
-static bool find_number(const char *path, const char *word, size_t *out) {
+static bool find_number(const char *path, const char *format, size_t *out) {
     char line[200];
     bool found = false;
     FILE *f = fopen(path, "re");
-    while (f && !found && fgets(line, sizeof line, f)) found = sscanf(line, word, out) == 1;
+    while (f && !found && fgets(line, sizeof line, f)) found = sscanf(line, format, out) == 1;
     if (f) fclose(f);
     return found;
 }

@@ -162,14 +162,14 @@ void scan_blank(Scan *s) { s->at = token(s); }
 
 void scan_blank_line(Scan *s) { s->at = after_blank(s, false); }
 
-static bool scan_digits_to(Scan *s, const char *to) {
+static bool scan_advance(Scan *s, const char *to) {
     s->at = to;
     return true;
 }
 
 bool scan_end(Scan *s) {
     const char *p = token(s);
-    return p == s->end && scan_digits_to(s, p);
+    return p == s->end && scan_advance(s, p);
 }
 
 /* ---- tokens */
@@ -198,14 +198,14 @@ static const char *after_name(const Scan *s, const char *p) {
 
 bool scan_char(Scan *s, char c) {
     const char *p = after_blank(s, !s->lines && c != '\n');
-    return p < s->end && *p == c && scan_digits_to(s, p + 1);
+    return p < s->end && *p == c && scan_advance(s, p + 1);
 }
 
 bool scan_word(Scan *s, const char *word) {
     const char *p = token(s), *end = after_name(s, p);
     size_t n = strlen(word);
     if (n == 0 || (size_t)(s->end - p) < n || memcmp(p, word, n) != 0) return false;
-    return (end == p || end == p + n) && scan_digits_to(s, p + n);
+    return (end == p || end == p + n) && scan_advance(s, p + n);
 }
 
 bool scan_name(Scan *s, char *out, size_t n) {
@@ -215,7 +215,7 @@ bool scan_name(Scan *s, char *out, size_t n) {
     if (length >= n) return scan_fail(s, p, "a name of more than %zu characters", n - 1);
     memcpy(out, p, length);
     out[length] = 0;
-    return scan_digits_to(s, end);
+    return scan_advance(s, end);
 }
 
 static const char *after_sign(const Scan *s, const char *p) {
@@ -233,7 +233,7 @@ bool scan_int(Scan *s, int64_t *value) {
     if (!negative && __builtin_sub_overflow(0, sum, &sum))
         return scan_fail(s, begin, "an integer that does not fit in 64 bits");
     *value = sum;
-    return scan_digits_to(s, end);
+    return scan_advance(s, end);
 }
 
 /* The end of the exponent at p, or p if there is none. */
@@ -277,7 +277,7 @@ bool scan_real(Scan *s, double *value) {
     double x = strtod(text, NULL);
     if (isinf(x) && *number != 'i') return scan_fail(s, begin, "a number that is too large");
     *value = x;
-    return scan_digits_to(s, end);
+    return scan_advance(s, end);
 }
 
 static int hex_digit(char c) {
@@ -317,5 +317,5 @@ bool scan_string(Scan *s, Text *out) {
         p += 1 + n;
     }
     if (p == s->end || *p != '"') return scan_fail(s, begin, "a string without its closing quote");
-    return scan_digits_to(s, p + 1);
+    return scan_advance(s, p + 1);
 }

@@ -72,7 +72,7 @@ static void in_cond(Subst *s, Cond *c) {
 static Ex subst_tree(Subst *, Ex);
 
 /* Substitutes into a TAKE, with a fresh variable; the index (a) is outside the variable's scope. */
-static Ex subst_node(Subst *s, ExNode *x) {
+static Ex subst_take(Subst *s, ExNode *x) {
     int before = s->n;
     x->a = subst_tree(s, x->a);
     Memo outside = s->memo;
@@ -125,7 +125,7 @@ static Ex rebuild_expr(Subst *s, ExNode *x) {
         break;
     case EX_SUM:
     case EX_MAXIMUM: return binder(s, x);
-    case EX_TAKE: return subst_node(s, x);
+    case EX_TAKE: return subst_take(s, x);
     default:
         in_cond(s, &x->cond);
         for (int k = 0; k < ex_children(x->kind); k++) x->child[k] = subst_tree(s, x->child[k]);

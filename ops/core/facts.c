@@ -187,23 +187,23 @@ static bool use_equation(Facts *f, Poly p) {
 
 /* Tries to solve the open equations, repeatedly, as solving one may make another solvable. */
 static void use_open(Facts *f) {
-    for (int i = 0; i < f->nopen; i++) {
+    for (int i = 0; i < f->nunsolved; i++) {
         Overflow overflow = overflow_begin(f->w);
-        bool used = use_equation(f, f->open[i]);
+        bool used = use_equation(f, f->unsolved[i]);
         overflow_end(f->w, overflow);
         if (!used) continue;
-        f->open[i] = f->open[--f->nopen];
+        f->unsolved[i] = f->unsolved[--f->nunsolved];
         i = -1;
     }
 }
 
 static void settle_all(Facts *f) {
     facts_settle(f, 0, 0);
-    if (!f->nopen) return;
+    if (!f->nunsolved) return;
     use_open(f);
-    for (int i = 0; i < f->nopen; i++) {
+    for (int i = 0; i < f->nunsolved; i++) {
         Overflow overflow = overflow_begin(f->w);
-        Poly q = cancel_positive(f, reduce(f, f->open[i]));
+        Poly q = cancel_positive(f, reduce(f, f->unsolved[i]));
         facts_add(f, q);
         facts_add(f, poly_scale(f->w, q, -1));
         overflow_end(f->w, overflow);
@@ -220,8 +220,8 @@ void facts_assume(Facts *f, Lit l) {
     Poly p = reduce(f, l.p);
     if (!overflow_noted(w) && !poly_constant(w, p, &c)) {
         if (l.eq) {
-            ARENA_GROW(f->arena, f->open, f->room_open, f->nopen + 1);
-            f->open[f->nopen++] = p;
+            ARENA_GROW(f->arena, f->unsolved, f->room_unsolved, f->nunsolved + 1);
+            f->unsolved[f->nunsolved++] = p;
         } else {
             facts_add(f, p);
         }

@@ -25,12 +25,12 @@ struct Facts {
     int nsolved;
     Symbol *from; /* from[i] is solved as to[i], which mentions no solved symbol */
     Poly *to;
-    int nfact, room_fact, nknown, room_known, ngiven, room_given, nopen, room_open;
+    int nfact, room_fact, nknown, room_known, ngiven, room_given, nunsolved, room_unsolved;
     Fact *fact;
     Known *known;
     Given *given;
     /* Equations that could not be solved; each is also among the facts, as two inequalities. */
-    Poly *open;
+    Poly *unsolved;
 };
 
 /* Whether p >= 0 follows; every symbol of p must be in `known`. Also false on overflow. */

@@ -15,9 +15,9 @@ typedef struct BlockOperand {
    `load` reads data[j * stride] into y[j], `load_at` reads data[offset[j]], and `store` writes x[j]
    to data[j * stride]. */
 typedef struct BlockOps {
-    size_t size;                  /* the bytes of a value in a buffer */
-    bool (*dtype)(int);           /* whether elements of this type can be loaded and stored */
-    size_t (*element)(int dtype); /* the bytes of an element in memory */
+    size_t size;                        /* the bytes of a value in a buffer */
+    bool (*can_load)(int);              /* whether elements of this type can be loaded and stored */
+    size_t (*element_bytes)(int dtype); /* the bytes of an element in memory */
     void (*set)(const Numbers *, void *y, Number);
     void (*load)(int dtype, const void *data, int64_t stride, void *y, int n);
     void (*load_at)(int dtype, const void *data, const int64_t *offset, void *y, int n);

@@ -34,7 +34,7 @@ static LoopAffine take_affine(Decode *d, int nreg) {
     a.n = take_below(d, 0, LOOP_VARS * 2);
     a.t = ARENA_NEW(l->arena, LoopTerm, a.n);
     for (int j = 0; j < a.n; j++) {
-        a.t[j].k = take_word(d);
+        a.t[j].factor = take_word(d);
         a.t[j].r = take_below(d, 0, LOOP_VARS + nreg);
         if (a.t[j].r < LOOP_VARS && a.t[j].r >= l->nvar) d->bad = true;
         a.uses |= uses_of(l, a.t[j].r);
@@ -57,7 +57,7 @@ static LoopForm form_along(const Loop *l, const LoopAffine *a, int lane) {
     for (int j = 0; j < a->n; j++)
         if (a->t[j].r != lane && !(uses_of(l, a->t[j].r) & bit)) f.t[f.n++] = a->t[j];
     for (int j = 0; j < a->n; j++)
-        if (a->t[j].r == lane) f.lane += a->t[j].k;
+        if (a->t[j].r == lane) f.lane += a->t[j].factor;
         else if (uses_of(l, a->t[j].r) & bit) f.t[f.n + f.nlane++] = a->t[j];
     return f;
 }
@@ -83,7 +83,7 @@ static void take_offset(Decode *d, DecodedNode *x, int lane) {
             while (at < sum.n && sum.t[at].r != a.t[j].r) at++;
             sum.n += at == sum.n;
             sum.t[at].r = a.t[j].r;
-            sum.t[at].k += v->stride[k] * a.t[j].k;
+            sum.t[at].factor += v->stride[k] * a.t[j].factor;
         }
     }
     x->uses = sum.uses;
@@ -140,7 +140,7 @@ enum { KEPT_BYTES = 1 << 18 };
 /* The axis along which a row differs from the next one; -1: there is only one row. */
 static int row_axis(const Loop *l) {
     int axis = l->rank - 1;
-    while (axis >= 0 && (axis == l->lane || l->extent[axis] == 1)) axis--;
+    while (axis >= 0 && (axis == l->lane || l->end[axis] == 1)) axis--;
     return axis;
 }
 /* Whether the node has the output's lane and depends neither on the row axis nor on a variable of a
@@ -154,8 +154,7 @@ static bool same_in_rows(const Loop *l, const DecodedNode *x, int row) {
    far as KEPT_BYTES allow. */
 static void keep_blocks(Loop *l) {
     const int row = row_axis(l);
-    const size_t blocks =
-                     l->lane < 0 ? 0 : ((size_t)l->extent[l->lane] + LOOP_LANES - 1) / LOOP_LANES,
+    const size_t blocks = l->lane < 0 ? 0 : ((size_t)l->end[l->lane] + LOOP_LANES - 1) / LOOP_LANES,
                  bytes = l->block->size * LOOP_LANES * blocks;
     bool *read = ARENA_NEW(l->arena, bool, l->nnode);
     size_t left = KEPT_BYTES;
@@ -234,11 +233,11 @@ static bool views_fit(const Loop *l, const View *view, Error *error) {
                          "a loop program of rank %d cannot write a view of rank %d", l->rank,
                          view[0].rank);
     for (int k = 0; k < l->rank; k++)
-        if (view[0].dim[k] != l->extent[k])
+        if (view[0].dim[k] != l->end[k])
             return error_set(error, E_INVALID, "",
                              "a loop program and its output differ in axis %d", k);
     for (int k = 0; k < l->nview; k++)
-        if (view[k].rank >= 0 && !l->block->dtype(view[k].dtype))
+        if (view[k].rank >= 0 && !l->block->can_load(view[k].dtype))
             return error_set(error, E_INVALID, "", "a loop program cannot use type %d",
                              view[k].dtype);
     return true;
@@ -256,7 +255,7 @@ static bool decode_loop(Loop *l, LoopProgram p, const View view[], Error *error)
     l->root = take_below(&d, 0, l->nnode);
     l->lane = take_below(&d, -1, l->rank ? l->rank : 1);
     if (d.bad) return error_set(error, E_INVALID, "", "the step has no loop program");
-    for (int v = 0; v < l->nvar; v++) l->extent[v] = take_word(&d);
+    for (int v = 0; v < l->nvar; v++) l->end[v] = take_word(&d);
     if (!views_fit(l, view, error)) return false;
     l->reg = ARENA_NEW(l->arena, Register, l->nreg);
     for (int j = 0; j < l->nreg && !d.bad; j++) take_register(&d, j);

@@ -5,9 +5,9 @@
 #include "ops/core/loop_block.h"
 
 typedef struct LoopTerm {
-    int64_t k;
+    int64_t factor;
     int r;
-} LoopTerm; /* a term k * r; r: a variable, or LOOP_VARS + a register */
+} LoopTerm; /* a term factor * r; r: a variable, or LOOP_VARS + a register */
 typedef struct LoopAffine {
     int64_t c;
     int n;
@@ -70,9 +70,9 @@ struct Loop {
                        are */
     /* root: the node that is the result; lane: that of the output, or -1 */
     int nview, rank, nvar, nreg, nnode, root, lane;
-    /* from..extent-1: the indices of each axis of the output that are computed, and the values of a
+    /* from..end-1: the indices of each axis of the output that are computed, and the values of a
        bound variable; value: the current one */
-    int64_t from[LOOP_VARS], extent[LOOP_VARS], value[LOOP_VARS];
+    int64_t from[LOOP_VARS], end[LOOP_VARS], value[LOOP_VARS];
     uint64_t time, changed[LOOP_VARS]; /* time counts changes of values; changed: when each variable
                                           last changed */
     View *view;

@@ -36,7 +36,7 @@ static void affine_add_term(Indices *ix, AffineSum *a, int64_t k, int r) {
     int j = 0;
     while (j < a->n && a->t[j].r < r) j++;
     if (j < a->n && a->t[j].r == r) {
-        if ((a->t[j].k = index_plus(ix, a->t[j].k, k))) return;
+        if ((a->t[j].factor = index_plus(ix, a->t[j].factor, k))) return;
         memmove(&a->t[j], &a->t[j + 1], (size_t)(--a->n - j) * sizeof a->t[0]);
         return;
     }
@@ -46,19 +46,20 @@ static void affine_add_term(Indices *ix, AffineSum *a, int64_t k, int r) {
         return;
     }
     memmove(&a->t[j + 1], &a->t[j], (size_t)(a->n++ - j) * sizeof a->t[0]);
-    a->t[j].k = k;
+    a->t[j].factor = k;
     a->t[j].r = r;
 }
 
 static AffineSum affine_scaled(Indices *ix, AffineSum a, int64_t k) {
     AffineSum y = affine_constant(index_times(ix, a.c, k));
-    for (int j = 0; j < a.n; j++) affine_add_term(ix, &y, index_times(ix, a.t[j].k, k), a.t[j].r);
+    for (int j = 0; j < a.n; j++)
+        affine_add_term(ix, &y, index_times(ix, a.t[j].factor, k), a.t[j].r);
     return y;
 }
 
 static void affine_add(Indices *ix, AffineSum *y, AffineSum a) {
     y->c = index_plus(ix, y->c, a.c);
-    for (int j = 0; j < a.n; j++) affine_add_term(ix, y, a.t[j].k, a.t[j].r);
+    for (int j = 0; j < a.n; j++) affine_add_term(ix, y, a.t[j].factor, a.t[j].r);
 }
 
 Range index_range(Indices *ix, const AffineSum *a) {
@@ -67,7 +68,8 @@ Range index_range(Indices *ix, const AffineSum *a) {
         int r = a->t[j].r;
         Range x = r < VARS ? (Range){0, ix->extent[r] > 0 ? ix->extent[r] - 1 : 0}
                            : ix->reg_range[r - VARS];
-        int64_t p = index_times(ix, a->t[j].k, x.low), q = index_times(ix, a->t[j].k, x.high);
+        int64_t p = index_times(ix, a->t[j].factor, x.low),
+                q = index_times(ix, a->t[j].factor, x.high);
         y.low = index_plus(ix, y.low, p < q ? p : q);
         y.high = index_plus(ix, y.high, p < q ? q : p);
     }
@@ -84,7 +86,7 @@ uint64_t index_depends(const Indices *ix, const AffineSum *a) {
 void index_put(ProgramWords *s, const AffineSum *a) {
     loop_put_word(s, a->c);
     loop_put_word(s, a->n);
-    for (int j = 0; j < a->n; j++) loop_put_word(s, a->t[j].k), loop_put_word(s, a->t[j].r);
+    for (int j = 0; j < a->n; j++) loop_put_word(s, a->t[j].factor), loop_put_word(s, a->t[j].r);
 }
 
 /* Finishes the register whose words were just written, after reg_at[nreg]. Returns it or, if there
@@ -127,8 +129,9 @@ static void affine_split(Indices *ix, const AffineSum *a, int64_t m, AffineSum *
     *high = affine_constant(integer_floor_div(a->c, m));
     *low = affine_constant(floor_mod(a->c, m));
     for (int j = 0; j < a->n; j++) {
-        bool whole = a->t[j].k % m == 0;
-        affine_add_term(ix, whole ? high : low, whole ? a->t[j].k / m : a->t[j].k, a->t[j].r);
+        bool whole = a->t[j].factor % m == 0;
+        affine_add_term(ix, whole ? high : low, whole ? a->t[j].factor / m : a->t[j].factor,
+                        a->t[j].r);
     }
 }
 

@@ -11,9 +11,10 @@ typedef struct AffineSum {
     int64_t c;
     int n;
     struct {
-        int64_t k;
+        int64_t factor;
         int r;
-    } t[TERMS]; /* terms k * r with ascending r and no k = 0; r: a variable, or VARS + a register */
+    } t[TERMS]; /* terms factor * r with ascending r and no factor = 0; r: a variable, or VARS + a
+                   register */
 } AffineSum;
 typedef struct ProgramWords {
     Arena *arena;

@@ -25,7 +25,7 @@ static int64_t register_value(const Loop *, int r);
 
 static int64_t sum_terms(const Loop *l, int64_t c, const LoopTerm *t, int n) {
     for (int j = 0; j < n; j++)
-        c += t[j].k * (t[j].r < LOOP_VARS ? l->value[t[j].r] : register_value(l, t[j].r));
+        c += t[j].factor * (t[j].r < LOOP_VARS ? l->value[t[j].r] : register_value(l, t[j].r));
     return c;
 }
 
@@ -60,7 +60,7 @@ static void affine_lanes(const Loop *l, const LoopAffine *a, int lane, int low, 
     int64_t c = a->c, step = 0, more[LOOP_LANES];
     for (int j = 0; j < a->n; j++) {
         const LoopTerm *t = &a->t[j];
-        if (t->r == lane) step += t->k;
+        if (t->r == lane) step += t->factor;
         if (t->r < LOOP_VARS || !(l->reg[t->r - LOOP_VARS].uses >> lane & 1))
             c += sum_terms(l, 0, t, 1);
     }
@@ -69,7 +69,7 @@ static void affine_lanes(const Loop *l, const LoopAffine *a, int lane, int low, 
         const LoopTerm *t = &a->t[j];
         if (t->r < LOOP_VARS || !(l->reg[t->r - LOOP_VARS].uses >> lane & 1)) continue;
         register_lanes(l, t->r, lane, low, high, more);
-        for (int k = low; k < high; k++) y[k] += t->k * more[k];
+        for (int k = low; k < high; k++) y[k] += t->factor * more[k];
     }
 }
 
@@ -83,7 +83,7 @@ static void form_lanes(const Loop *l, const LoopForm *f, int lane, int low, int 
     for (int j = low; j < high; j++) y[j] = c + f->lane * j;
     for (int j = f->n; j < f->n + f->nlane; j++) {
         register_lanes(l, f->t[j].r, lane, low, high, more);
-        for (int k = low; k < high; k++) y[k] += f->t[j].k * more[k];
+        for (int k = low; k < high; k++) y[k] += f->t[j].factor * more[k];
     }
 }
 
@@ -115,7 +115,7 @@ static bool checks(const Loop *l, const DecodedNode *x, int level) {
 /* The range of a sum's variable under the conditions that clip it. */
 static void limits(const Loop *l, const DecodedNode *x, int level, int64_t *from, int64_t *to) {
     *from = 0;
-    *to = l->extent[x->var[level]];
+    *to = l->end[x->var[level]];
     for (int j = 0; j < x->nlit; j++) {
         const DecodedLiteral *t = &x->lit[j];
         if (t->use == LIT_CLIP && t->level == level)
@@ -176,7 +176,7 @@ static BlockOperand node_operand(const Loop *l, int node, int low) {
 
 static void read_elements(Loop *l, DecodedNode *x, int low, int high, char *y) {
     const View *v = &l->view[x->word + 1];
-    int64_t size = (int64_t)l->block->element(v->dtype), offset[LOOP_LANES];
+    int64_t size = (int64_t)l->block->element_bytes(v->dtype), offset[LOOP_LANES];
     const char *data = l->data[x->word + 1];
     if (!x->form.nlane) {
         int64_t at = form_start(l, &x->form, x->lane) + x->form.lane * low;
@@ -220,7 +220,7 @@ static void take_place(Loop *l, DecodedNode *x, int low, int high) {
     int64_t before = l->value[x->word];
     loop_visit(l, x->a, low, high);
     for (int j = low; j < high; j++) {
-        int64_t place = ex_place(lane_value(l, x->a, j), l->extent[x->word]);
+        int64_t place = ex_place(lane_value(l, x->a, j), l->end[x->word]);
         if (place < 0) {
             l->block->set(l->num, x->buffer + (size_t)j * l->block->size, l->num->real(NAN));
             continue;
@@ -345,13 +345,13 @@ static void loop_visit(Loop *l, int node, int low, int high) {
 static void prepare_loop(Loop *l, void *const slot[], const Number param[]) {
     for (int k = 0; k < l->nview; k++) {
         const View *v = &l->view[k];
-        l->data[k] = v->rank < 0
-                         ? NULL
-                         : (char *)slot[v->slot] + v->offset * (int64_t)l->block->element(v->dtype);
+        l->data[k] = v->rank < 0 ? NULL
+                                 : (char *)slot[v->slot] +
+                                       v->offset * (int64_t)l->block->element_bytes(v->dtype);
     }
     for (int j = 0; j < l->nnode; j++) {
         DecodedNode *x = &l->node[j];
-        const int64_t blocks = x->kept ? (l->extent[l->lane] + LOOP_LANES - 1) / LOOP_LANES : 1;
+        const int64_t blocks = x->kept ? (l->end[l->lane] + LOOP_LANES - 1) / LOOP_LANES : 1;
         for (int64_t k = 0; k < blocks; k++) x->held[k] = (Held){-1, -1, 0};
         if (x->kind == EX_NUM || x->kind == EX_REAL) l->block->set(l->num, x->buffer, x->number);
         if (x->kind == EX_PARAM) l->block->set(l->num, x->buffer, param[x->word]);
@@ -369,8 +369,8 @@ static void wrap(double x[], int n, bool negative, double modulus) {
    the element with index 0 on the lane. */
 static void write_row(Loop *l, int64_t at) {
     const View *v = &l->view[0];
-    int64_t size = (int64_t)l->block->element(v->dtype), n = l->lane < 0 ? 1 : l->extent[l->lane],
-            stride = l->lane < 0 ? 0 : v->stride[l->lane];
+    int64_t size = (int64_t)l->block->element_bytes(v->dtype),
+            n = l->lane < 0 ? 1 : l->end[l->lane], stride = l->lane < 0 ? 0 : v->stride[l->lane];
     for (int64_t base = l->lane < 0 ? 0 : l->from[l->lane]; base < n; base += LOOP_LANES) {
         int lanes = n - base < LOOP_LANES ? (int)(n - base) : LOOP_LANES;
         if (l->lane >= 0) set_value(l, l->lane, base);
@@ -387,14 +387,14 @@ static void write_row(Loop *l, int64_t at) {
 
 void loop_limit(Loop *l, int axis, int64_t from, int64_t to) {
     l->from[axis] = from;
-    l->extent[axis] = to;
+    l->end[axis] = to;
 }
 
 void loop_run(Loop *l, void *const slot[], const Number param[]) {
     const View *v = &l->view[0];
     int64_t rows = 1, at = 0;
     for (int k = 0; k < l->rank; k++) {
-        const int64_t n = l->extent[k] - l->from[k];
+        const int64_t n = l->end[k] - l->from[k];
         set_value(l, k, k == l->lane ? 0 : l->from[k]);
         at += l->value[k] * v->stride[k];
         rows *= k == l->lane ? n > 0 : n;
@@ -408,8 +408,8 @@ void loop_run(Loop *l, void *const slot[], const Number param[]) {
             if (k == l->lane) continue;
             at += v->stride[k];
             set_value(l, k, l->value[k] + 1);
-            if (l->value[k] < l->extent[k]) break;
-            at -= v->stride[k] * (l->extent[k] - l->from[k]);
+            if (l->value[k] < l->end[k]) break;
+            at -= v->stride[k] * (l->end[k] - l->from[k]);
             set_value(l, k, l->from[k]);
         }
     }

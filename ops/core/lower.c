@@ -55,7 +55,7 @@ bool step_buffer(StepBuf *b, int32_t dtype, int rank, const int64_t dim[], View 
 
 int64_t step_size(StepBuf *b, Poly p) {
     int64_t v = 0;
-    if (!poly_eval(b->w, p, b->sizes, &v)) b->why = "a size has no value";
+    if (!poly_eval(b->w, p, b->sizes, &v)) b->failure = "a size has no value";
     return v;
 }
 
@@ -373,7 +373,7 @@ static bool lower_loop(StepBuf *b, Ex e, int nin, const View in[], const View *o
                                     .dim = out->dim,
                                     .input = place},
                       b->arena, &p, &error)) {
-        b->why = arena_string(b->arena, error.reason, strlen(error.reason));
+        b->failure = arena_string(b->arena, error.reason, strlen(error.reason));
         return false;
     }
     step_param(b, step_add(b, S_LOOP, n + 1, view), p.n, p.words);
@@ -386,7 +386,7 @@ enum { TABLE_SAVES = 8 };
 /* Whether no axis was split: each has one symbol of its own. */
 static bool space_whole(const LowerSpace *s) {
     for (int k = 0; k < s->nindex; k++)
-        if (s->index[k].axis != k || s->index[k].k != 1) return false;
+        if (s->index[k].axis != k || s->index[k].factor != 1) return false;
     return s->nindex == s->n;
 }
 /* Finds the axes along which *e differs, and rewrites *e to be over them alone. If e contains sums,
@@ -443,14 +443,14 @@ static bool lower_apart(StepBuf *b, Ex e, const LowerSpace *space, int nin, cons
 bool lower_step(StepBuf *b, Ex e, int nin, const View in[], const View *out) {
     View x;
     const int steps = b->n, buffers = b->nbuffers;
-    const char *const why = b->why;
+    const char *const why = b->failure;
     if (lower_view(b->w, e, b->sizes, in, out, &x)) return step_copy(b, out, &x), true;
     const LowerSpace space = space_new(b->w, b->sizes, out);
     for (Aid aid = ALONE; aid < AIDS && out->rank + 1 <= STEP_RANK; aid++) {
         if (lower_program(b, e, &space, nin, in, out, aid) ||
             lower_apart(b, e, &space, nin, in, out, aid))
             return true;
-        b->n = steps, b->nbuffers = buffers, b->why = why;
+        b->n = steps, b->nbuffers = buffers, b->failure = why;
     }
     return lower_loop(b, e, nin, in, out);
 }

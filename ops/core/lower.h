@@ -23,7 +23,7 @@ typedef struct StepBuf { /* a list of steps; everything is allocated in the aren
                         computed */
     int n, room;
     Step *v;
-    const char *why; /* the reason of a failure, after which the steps must not be used */
+    const char *failure; /* the reason of a failure, after which the steps must not be used */
     /* Buffers for intermediate results, each a dense view of a slot from first_buffer on.
        first_buffer 0: there are none, and steps must do without. */
     int first_buffer, nbuffers;
@@ -39,7 +39,7 @@ void step_sizes(StepBuf *, Step *, int n, const Poly p[]);
 void step_code(StepBuf *, Step *, int n, const Scalar code[]);
 /* Allocates a buffer of these sizes as a dense view; false: none is left. */
 bool step_buffer(StepBuf *, int32_t dtype, int rank, const int64_t dim[], View *out);
-int64_t step_size(StepBuf *, Poly); /* the value of a size; sets `why` and returns 0 if it has
+int64_t step_size(StepBuf *, Poly); /* the value of a size; sets `failure` and returns 0 if it has
                                        none */
 void step_copy(StepBuf *, const View *y, const View *x);
 void step_fill(StepBuf *, const View *y, double k);
@@ -48,6 +48,6 @@ void step_fill(StepBuf *, const View *y, double k);
    k; `like` has the output's rank, sizes and dtype. */
 bool lower_view(World *, Ex, Sizes, const View in[], const View *like, View *out);
 /* Appends steps that compute the expression. Succeeds if all sizes have values; otherwise returns
-   false and sets `why`. */
+   false and sets `failure`. */
 bool lower_step(StepBuf *, Ex, int nin, const View in[], const View *out);
 #endif

@@ -10,12 +10,12 @@
 
 enum { DIGITS = 16 };
 typedef struct Line {
-    int64_t c, k[SPACE_AXES];
-} Line; /* c + the sum of k[a] * index on axis a */
+    int64_t c, factor[SPACE_AXES];
+} Line; /* c + the sum of factor[a] * index on axis a */
 typedef struct Digit {
     Poly of;
-    int64_t unit, radix, k;
-} Digit; /* k * (floor(of / unit) mod radix); radix 0: without mod */
+    int64_t unit, radix, factor;
+} Digit; /* factor * (floor(of / unit) mod radix); radix 0: without mod */
 typedef struct Offset {
     Line line;
     int n;
@@ -64,7 +64,7 @@ static bool take_monomial(const LowerSpace *s, const Monomial *m, int64_t k, Off
     if (!found) return o->line.c += k, true;
     for (int j = index; j >= 0 && j < s->nindex; j++)
         if (s->index[j].symbol == s->index[index].symbol)
-            o->line.k[s->index[j].axis] += k * s->index[j].k;
+            o->line.factor[s->index[j].axis] += k * s->index[j].factor;
     if (index >= 0) return true;
     return (other.kind == SYM_FLOOR || other.kind == SYM_DIGIT) && take_digit(s, &other, k, o);
 }
@@ -83,7 +83,7 @@ static bool join_offset(Offset *o) {
         for (int b = 0; b < o->n; b++) {
             Digit *high = &o->digit[a], *low = &o->digit[b];
             if (a == b || !low->radix || high->of != low->of ||
-                high->unit != low->unit * low->radix || high->k != low->k * low->radix)
+                high->unit != low->unit * low->radix || high->factor != low->factor * low->radix)
                 continue;
             low->radix *= high->radix;
             *high = o->digit[--o->n];
@@ -101,12 +101,12 @@ static bool split_line(const LowerSpace *s, const Line *l, int64_t m, Line *high
     low->c = least = most = l->c;
     for (int a = 0; a < s->n; a++) {
         if (s->extent[a] <= 1) continue;
-        if (l->k[a] % m == 0) {
-            high->k[a] = l->k[a] / m;
+        if (l->factor[a] % m == 0) {
+            high->factor[a] = l->factor[a] / m;
             continue;
         }
-        low->k[a] = l->k[a];
-        *(l->k[a] < 0 ? &least : &most) += l->k[a] * (s->extent[a] - 1);
+        low->factor[a] = l->factor[a];
+        *(l->factor[a] < 0 ? &least : &most) += l->factor[a] * (s->extent[a] - 1);
     }
     *z = integer_floor_div(least, m);
     return *z == integer_floor_div(most, m);
@@ -134,8 +134,8 @@ static bool line_of(const LowerSpace *s, Offset *o) {
     for (int j = 0; j < o->n; j++) {
         Line l;
         if (!resolve_digit(s, &o->digit[j], &l)) return false;
-        o->line.c += o->digit[j].k * l.c;
-        for (int a = 0; a < s->n; a++) o->line.k[a] += o->digit[j].k * l.k[a];
+        o->line.c += o->digit[j].factor * l.c;
+        for (int a = 0; a < s->n; a++) o->line.factor[a] += o->digit[j].factor * l.factor[a];
     }
     o->n = 0;
     return true;
@@ -177,7 +177,7 @@ bool space_view(const LowerSpace *s, const ExNode *at, const View *x, View *out)
     *out = (View){.slot = x->slot, .dtype = x->dtype, .rank = s->n, .offset = x->offset + o.line.c};
     for (int a = 0; a < s->n; a++) {
         out->dim[a] = s->extent[a];
-        out->stride[a] = s->extent[a] == 1 ? 0 : o.line.k[a];
+        out->stride[a] = s->extent[a] == 1 ? 0 : o.line.factor[a];
     }
     return true;
 }

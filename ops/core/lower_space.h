@@ -5,11 +5,11 @@
 #include "ops/core/lower.h"
 
 enum { SPACE_AXES = 2 * RANK_MAX };
-typedef struct SpaceIndex { /* a symbol is the sum of k * (index on `axis`) over all entries that
-                               have it */
+typedef struct SpaceIndex { /* a symbol is the sum of factor * (index on `axis`) over all entries
+                               that have it */
     Symbol symbol;
     int axis;
-    int64_t k;
+    int64_t factor;
 } SpaceIndex;
 typedef struct LowerSpace { /* n axes: those of the output, then those of bound variables */
     World *w;

@@ -254,6 +254,6 @@ const Backend cpu_backend = {
     .forget = cpu_forget,
     .hold = cpu_hold,
     .drop = shared_drop,
-    .packed = cpu_packed,
+    .keeps_view = cpu_packed,
     .threads = cpu_threads,
 };

@@ -52,8 +52,8 @@ typedef struct Build {
     Device *device;
     Arena *arena, *scratch; /* scratch: freed when the kernel has been built */
     Kernel *kernel;
-    bool passing;     /* known operands are packed for another library, which packs them again, so
-                         the copy is not kept */
+    bool repacked;    /* known operands are packed for another library, which packs them again, so
+                        the copy is not kept */
     const Step *step; /* the caller's; the kernel must not refer to it later */
     const void *const *weights; /* by view: contents that are known and never change, or NULL */
     size_t workspace;           /* bytes of scratch memory so far */
@@ -250,11 +250,11 @@ bool fused_activation(const Build *, const Step *, int i, int *x, Fused *);
    computes from a value x. */
 enum { JOINED_MOST = 16 };
 typedef struct Joined {
-    int x, ninside, inside[JOINED_MOST]; /* the values that only the group uses */
-    float k[6];                          /* the numbers of the kernel */
+    int x, nabsorbed, absorbed[JOINED_MOST]; /* the values that only the group uses */
+    float k[6];                              /* the numbers of the kernel */
 } Joined;
-bool joined_enter(Joined *, int i); /* adds value i to `inside`; false: there is no room */
-/* Whether the values inside are read only by value i and by each other. */
+bool joined_enter(Joined *, int i); /* adds value i to `absorbed`; false: there is no room */
+/* Whether the absorbed values are read only by value i and by each other. */
 bool joined_alone(const Scalar code[], int ncode, int i, const Joined *);
 /* Matches value i as Simd.gate_sigmoid or, by_erf, Simd.gate_erf of value x. False: it is neither,
    or an inner value is read elsewhere, too. */
@@ -281,11 +281,11 @@ const float *ending_list(Build *, const float *list, float otherwise, int64_t n)
    bits and dequantized again. False: it is not, or an inner value is read elsewhere, too. */
 bool requantize_match(const Scalar code[], int ncode, int i, Joined *);
 /* The same for Simd.quantize and for Simd.dequantize. */
-bool quotient_match(const Scalar code[], int ncode, int i, Joined *);
-bool difference_match(const Scalar code[], int ncode, int i, Joined *);
+bool quantize_match(const Scalar code[], int ncode, int i, Joined *);
+bool dequantize_match(const Scalar code[], int ncode, int i, Joined *);
 /* Matches value i as round(x / k[0]) + k[1] of value x. k[0] is 1 if there is no division. Does not
    check who reads the inner values. */
-bool quantize_match(const Scalar code[], int i, Joined *);
+bool rounding_match(const Scalar code[], int i, Joined *);
 
 /* ---- reduce.c: n accumulators of class `wide`. reduce_start sets them to the neutral element of
    `kind`; a mean is a sum that reduce_divide then divides by `count`. */

@@ -347,7 +347,7 @@ Chain *chain_typed(Build *b, Kernel *k, bool fused, int dtype, TailShape shape, 
     c->stream = c->dnn->stream[b->part];
     c->threads = one_thread(c->dnn);
     k->self = c, k->run = chain_run, k->forget = chain_forget;
-    b->passing = true;
+    b->repacked = true;
     if (!(fused ? tail_plain(b, dtype, shape, &c->tail) : tail_new(b, dtype, shape, &c->tail)))
         return NULL;
     if (output_at(b, c, &c->tail.into, y)) return c;
@@ -365,7 +365,7 @@ bool chain_finish(Build *b, Kernel *k, Input *x, Input *w, Input *bias, const In
 }
 bool chain_end(Build *b, Kernel *k, bool ok) {
     Chain *c = k->self;
-    b->passing = false;
+    b->repacked = false;
     if (ok) return chain_built(c), true;
     chain_free(c);
     k->forget = NULL;

@@ -28,18 +28,18 @@ static int skip_nan_guard(const Step *s, int i) {
 static bool match_ending(const Step *s, Joined *r) {
     if (dtype_size(s->view[0].dtype) != 1 || s->ncode < 2) return false;
     *r = (Joined){.x = -1};
-    return quantize_match(s->code, skip_nan_guard(s, s->ncode - 1), r) && r->k[0] > 0 &&
+    return rounding_match(s->code, skip_nan_guard(s, s->ncode - 1), r) && r->k[0] > 0 &&
            isfinite(1 / r->k[0]) && fabsf(r->k[1]) < 256;
 }
 
 /* ---- what oneDNN does after the sums */
-typedef struct Finish {
+typedef struct DnnEpilogue {
     Fused fused;    /* whole: it is everything except the ending */
     bool ends;      /* there is an ending */
     int dtype;      /* the element type that oneDNN writes */
     Quantization q; /* the scales and zero points */
     float *bias;    /* for each channel; NULL: none */
-} Finish;
+} DnnEpilogue;
 
 /* Whether the program computes with real numbers. Otherwise it must see the sums as integers. */
 static bool computes_floats(const Step *s) {
@@ -48,11 +48,11 @@ static bool computes_floats(const Step *s) {
     return floats;
 }
 /* Finds what oneDNN can finish, and leaves the remaining program in *rest. */
-static Finish finish_new(Build *b, Step *rest, AffinePart *split) {
+static DnnEpilogue epilogue_new(Build *b, Step *rest, AffinePart *split) {
     const Step *whole = b->step;
     const int axis = channel_axis(whole);
     const int64_t n = whole->view[0].dim[axis];
-    Finish f = {.dtype = DT_INT32, .q = {.x_zero = step_zero(whole)}};
+    DnnEpilogue f = {.dtype = DT_INT32, .q = {.x_zero = step_zero(whole)}};
     if (!computes_floats(whole)) {
         f.fused.whole = whole->ncode == 0;
         return f;
@@ -91,7 +91,7 @@ static Finish finish_new(Build *b, Step *rest, AffinePart *split) {
             (dnn_scales_bias && k == 0 && split->shift[c] != 0)) { /* no bias can express this
                                                                       shift */
             *rest = *whole;
-            return (Finish){.dtype = DT_FLOAT, .q = {.x_zero = step_zero(whole)}};
+            return (DnnEpilogue){.dtype = DT_FLOAT, .q = {.x_zero = step_zero(whole)}};
         }
     }
     const bool grouped = whole->kind == S_CONV && whole->param[CONV_GROUP] > 1;
@@ -99,7 +99,7 @@ static Finish finish_new(Build *b, Step *rest, AffinePart *split) {
     if (f.ends) f.dtype = whole->view[0].dtype, f.q.y_zero = (int32_t)end.k[1];
     return f;
 }
-static dnnl_primitive_attr_t finish_attributes(const Finish *f) {
+static dnnl_primitive_attr_t epilogue_attributes(const DnnEpilogue *f) {
     dnnl_primitive_attr_t attr = make_attributes(&f->fused);
     if (attr && quantization_attributes(attr, &f->q) == dnnl_success) return attr;
     dnnl_primitive_attr_destroy(attr);
@@ -107,7 +107,7 @@ static dnnl_primitive_attr_t finish_attributes(const Finish *f) {
 }
 
 /* Keeps the numbers that the chain hands to the primitive in each run. */
-static void keep_numbers(Build *b, Chain *c, const Finish *f) {
+static void keep_numbers(Build *b, Chain *c, const DnnEpilogue *f) {
     Quantization *q = ARENA_NEW(b->arena, Quantization, 1);
     *q = f->q, c->q = q;
 }
@@ -127,7 +127,7 @@ static dnnl_primitive_desc_t describe_right_conv(dnnl_engine_t engine, ConvLayou
     dnnl_primitive_desc_destroy(pd);
     return NULL;
 }
-static bool conv_build(Build *b, bool any, const Finish *f, Kernel *k) {
+static bool conv_build(Build *b, bool any, const DnnEpilogue *f, Kernel *k) {
     const Step *s = b->step;
     const View *v = s->view;
     const bool done = f->fused.whole;
@@ -141,7 +141,7 @@ static bool conv_build(Build *b, bool any, const Finish *f, Kernel *k) {
     Layout x_md = any ? any_layout(b, c, x.md) : x.md, y_md = any ? any_layout(b, c, y.md) : y.md,
            w_md = any_layout(b, c, w.md);
     keep_numbers(b, c, f);
-    dnnl_primitive_attr_t attr = finish_attributes(f);
+    dnnl_primitive_attr_t attr = epilogue_attributes(f);
     if (attr && x_md && y_md && w_md)
         c->pd = describe_right_conv(
             c->dnn->engine, (ConvLayouts){x_md, w_md, f->bias ? bias.md : NULL, y_md}, &at, attr);
@@ -157,7 +157,7 @@ static bool conv_build(Build *b, bool any, const Finish *f, Kernel *k) {
 static bool is_right_gemm(const Chain *c, bool packed) {
     return c->pd && (packed || !strstr(implementation(c->pd), "amx"));
 }
-static bool gemm_build(Build *b, bool any, Finish *f, Kernel *k) {
+static bool gemm_build(Build *b, bool any, DnnEpilogue *f, Kernel *k) {
     const Step *s = b->step;
     View flat[3], into[3];
     Input x, w, bias, y;
@@ -179,7 +179,7 @@ static bool gemm_build(Build *b, bool any, Finish *f, Kernel *k) {
         return chain_end(b, k, false);
     const Layout w_md = any ? any_layout(b, c, w.md) : w.md;
     keep_numbers(b, c, f);
-    dnnl_primitive_attr_t attr = finish_attributes(f);
+    dnnl_primitive_attr_t attr = epilogue_attributes(f);
     if (attr && w_md)
         c->pd = describe_gemm(c->dnn->engine, x.md, w_md, f->bias ? bias.md : NULL, y.md, attr);
     dnnl_primitive_attr_destroy(attr);
@@ -188,7 +188,7 @@ static bool gemm_build(Build *b, bool any, Finish *f, Kernel *k) {
 }
 
 /* ---- the step */
-static bool build_with(Build *b, Finish *f, Kernel *k) {
+static bool build_with(Build *b, DnnEpilogue *f, Kernel *k) {
     const size_t before = b->workspace;
     for (int any = 0; any < 2; any++) {
         b->workspace = before;
@@ -202,7 +202,7 @@ bool dnn_int8_build(Build *b, Kernel *k) {
     const Step *whole = b->step;
     Step rest = *whole;
     AffinePart split;
-    Finish f = finish_new(b, &rest, &split), plain = {.dtype = f.ends ? DT_FLOAT : f.dtype};
+    DnnEpilogue f = epilogue_new(b, &rest, &split), plain = {.dtype = f.ends ? DT_FLOAT : f.dtype};
     b->step = &rest;
     bool done = build_with(b, &f, k);
     b->step = whole;
@@ -227,8 +227,8 @@ static dnnl_primitive_desc_t describe_bare(const Device *d, Arena *a, const Step
     const Layout y = describe_any(a, &v[0], dnnl_s32),
                  x = describe_any(a, &v[1], v[1].dtype == DT_UINT8 ? dnnl_u8 : dnnl_s8),
                  w = describe_any(a, &v[2], dnnl_s8);
-    const Finish bare = {.q = {.x_zero = step_zero(s)}};
-    dnnl_primitive_attr_t attr = finish_attributes(&bare);
+    const DnnEpilogue bare = {.q = {.x_zero = step_zero(s)}};
+    dnnl_primitive_attr_t attr = epilogue_attributes(&bare);
     dnnl_primitive_desc_t pd = NULL;
     if (attr && x && w && y && s->kind == S_GEMM)
         pd = describe_gemm(d->dnn->engine, x, w, NULL, y, attr);

@@ -51,7 +51,7 @@ static bool take_sum(const Step *s, int i, int axis, Ending *e) {
     e->add = s->code[other].a;
     return true;
 }
-static bool within(Build *b, const Step *s, int axis, Ending *e) {
+static bool take_program(Build *b, const Step *s, int axis, Ending *e) {
     if (s->ncode == 0) return true;
     if (epilogue_reads_output(s)) return false;
     Step own = *s;
@@ -69,7 +69,7 @@ bool ending_new(Build *b, int axis, int beside, Ending *e) {
     if (affine_split(b, axis, &split)) rest.code = split.code, rest.ncode = split.ncode;
     *e = (Ending){.scale = split.scale, .shift = split.shift, .squash = nothing};
     b->step = &rest;
-    bool done = within(b, &rest, beside, e);
+    bool done = take_program(b, &rest, beside, e);
     if (!done) e->squash = nothing, e->pass = NULL, e->add = 0;
     done = done ? tail_plain(b, DT_FLOAT, TAIL_ANY, &e->tail)
                 : tail_new(b, DT_FLOAT, TAIL_ANY, &e->tail);

@@ -9,23 +9,23 @@
 #include "ops/cpu/cpu.h"
 
 bool joined_enter(Joined *r, int i) {
-    if (r->ninside == JOINED_MOST) return false;
-    r->inside[r->ninside++] = i;
+    if (r->nabsorbed == JOINED_MOST) return false;
+    r->absorbed[r->nabsorbed++] = i;
     return true;
 }
-static bool is_inside(const Joined *r, int i) {
-    for (int k = 0; k < r->ninside; k++)
-        if (r->inside[k] == i) return true;
+static bool is_absorbed(const Joined *r, int i) {
+    for (int k = 0; k < r->nabsorbed; k++)
+        if (r->absorbed[k] == i) return true;
     return false;
 }
 bool joined_alone(const Scalar code[], int ncode, int i, const Joined *r) {
     bool read = false;
     for (int j = 0; j < ncode; j++) {
         const int n = op_values(code[j].op);
-        if (j == i || is_inside(r, j)) continue;
-        read |= n > 0 && is_inside(r, code[j].a);
-        read |= n > 1 && is_inside(r, code[j].b);
-        read |= n > 2 && is_inside(r, code[j].c);
+        if (j == i || is_absorbed(r, j)) continue;
+        read |= n > 0 && is_absorbed(r, code[j].a);
+        read |= n > 1 && is_absorbed(r, code[j].b);
+        read |= n > 2 && is_absorbed(r, code[j].c);
     }
     return !read;
 }

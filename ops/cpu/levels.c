@@ -194,7 +194,7 @@ bool levels_pack(Build *b, int index, const View *v, Levels *l) {
 /* ---- running */
 static int64_t padded_terms(const Levels *l) { return l->words * terms_of_word(l); }
 int64_t levels_row(const Levels *l) {
-    return padded_terms(l) + LEVEL_BESIDE + (l->shifted ? l->blocks : 0);
+    return padded_terms(l) + LEVEL_ROW_EXTRA + (l->shifted ? l->blocks : 0);
 }
 void levels_enter(const Simd *simd, const Levels *l, float *to, const float *a, int64_t stride) {
     const int64_t whole = padded_terms(l);

@@ -28,14 +28,14 @@ static void join_at(Build *b, Vector *v, const Scalar code[], const int reads[],
     int member[LINE], n = 0, at = i;
     for (int place = LINE - 1; place >= 0; place--) {
         const Instruction *c = &v->code[at];
-        if (c->source || c->inside || c->joined || (n && reads[at] != 1)) break;
+        if (c->source || c->absorbed || c->joined || (n && reads[at] != 1)) break;
         int rest;
         if (!take_member(v, &code[at], place == 0 || place == LINE - 1, place, &line, &rest))
             continue;
         member[n++] = at, at = rest;
     }
     if (n < 2) return;
-    for (int k = 1; k < n; k++) v->code[member[k]].inside = true;
+    for (int k = 1; k < n; k++) v->code[member[k]].absorbed = true;
     Instruction *to = &v->code[i];
     to->a = to->b = to->c = at;
     to->joined = b->device->simd->line;

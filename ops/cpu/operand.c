@@ -210,8 +210,8 @@ static bool pack_constant(Build *b, int index, const View *from, Operand *o) {
     Copy *copy = copy_new(&now, &y, &source);
     if (!copy) return false;
     char *work = aligned_room(b->scratch, now.workspace),
-         *room = b->passing ? aligned_room(b->scratch, bytes) : NULL;
-    if (!b->passing) {
+         *room = b->repacked ? aligned_room(b->scratch, bytes) : NULL;
+    if (!b->repacked) {
         Share *share = build_share(b);
         packed_key(&source, &y, b->weights[index], key);
         if ((o->constant = share->bytes = shared_find(b->device, key))) return true;

@@ -19,22 +19,23 @@ typedef struct Planes {
     Tail tail;
     ComputeClass class, wide;
     ReduceKind kind;
-    int size, wide_size, bytes; /* bytes: the least 8-bit integer + 1, as a byte; 0: another type */
-    Window g;                   /* the windows along three axes */
-    int64_t pitch, height;      /* pitch: elements of a row of the copy, a multiple of the stride;
-                                   height: output rows that are computed together */
-    int64_t rows;               /* rows of the copy */
-    bool flat, pads;            /* flat: each window is a part of one row; pads: windows reach
-                                   beyond the row */
-    bool in_place;              /* the rows need no copy */
+    int size, wide_size,
+        byte_start;        /* byte_start: the least 8-bit integer + 1, as a byte; 0: another type */
+    Window g;              /* the windows along three axes */
+    int64_t pitch, height; /* pitch: elements of a row of the copy, a multiple of the stride;
+                              height: output rows that are computed together */
+    int64_t rows;          /* rows of the copy */
+    bool flat, pads;       /* flat: each window is a part of one row; pads: windows reach
+                              beyond the row */
+    bool in_place;         /* the rows need no copy */
     int64_t *cells[STEP_SPATIAL]; /* for means: by how many cells each output of an axis is
                                      divided */
     int ndivisor;                 /* for means in floats: the divisors of rows of outputs */
     Divisor *divisor;
     size_t copy, line, sum; /* offsets into the scratch memory */
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
-    void (*both)(void *y, const void *a, const void *b, int64_t n); /* NULL: sums are wider than the
-                                                                       elements */
+    void (*combine)(void *y, const void *a, const void *b, int64_t n); /* NULL: sums are wider than
+                                                                       the elements */
     void (*divide)(void *y, const void *a, const void *b, int64_t n);
     void (*down)(void *acc, const void *x, int64_t stride, int64_t n);
     void (*across)(void *acc, const void *x, int64_t stride, int64_t n);
@@ -42,7 +43,7 @@ typedef struct Planes {
 } Planes;
 
 static void start(const Planes *p, void *to, ComputeClass class, int64_t n) {
-    if (p->bytes) memset(to, p->bytes - 1, (size_t)n);
+    if (p->byte_start) memset(to, p->byte_start - 1, (size_t)n);
     else reduce_start(to, class, p->kind, n);
 }
 static void copy_bytes(void *y, const void *x, int64_t stride, int64_t n) {
@@ -71,9 +72,9 @@ typedef struct Cells {
 static void merge_cells(const Planes *p, char *y, const Cells *c, bool fresh,
                         void (*merge)(void *, const void *, int64_t, int64_t)) {
     int64_t k = 0;
-    if (fresh && p->both && c->stride == 1 && c->cells > 1)
-        p->both(y, c->x + c->apart, c->x, c->n), k = 2;
-    else if (fresh && p->both) p->load(y, c->x, c->stride, c->n), k = 1;
+    if (fresh && p->combine && c->stride == 1 && c->cells > 1)
+        p->combine(y, c->x + c->apart, c->x, c->n), k = 2;
+    else if (fresh && p->combine) p->load(y, c->x, c->stride, c->n), k = 1;
     else if (fresh) start(p, y, p->wide, c->n);
     for (; k < c->cells; k++) merge(y, c->x + k * c->apart, c->stride, c->n);
 }
@@ -227,21 +228,22 @@ bool planes_build(Build *b, Kernel *k) {
     const bool floats = adds_floats(s, p);
     p->wide = floats ? CLASS_FLOAT : class_wide(p->class, p->kind);
     if (p->kind == REDUCE_MAX && s->view[0].dtype == type && s->ncode == 0)
-        p->bytes = type == DT_UINT8 ? 1 : type == DT_INT8 ? 1 + (uint8_t)INT8_MIN : 0;
-    const int dtype = p->bytes ? type : class_dtype(p->class);
-    p->size = dtype_size(dtype), p->wide_size = p->bytes ? 1 : dtype_size(class_dtype(p->wide));
+        p->byte_start = type == DT_UINT8 ? 1 : type == DT_INT8 ? 1 + (uint8_t)INT8_MIN : 0;
+    const int dtype = p->byte_start ? type : class_dtype(p->class);
+    p->size = dtype_size(dtype),
+    p->wide_size = p->byte_start ? 1 : dtype_size(class_dtype(p->wide));
     if (!operand_typed(b, 1, dtype, &p->x) || !tail_new(b, dtype, TAIL_ANY, &p->tail)) return false;
     p->g = window_new(s, &p->tail.into, &p->x.view);
     for (int a = 0; a < STEP_SPATIAL; a++) p->cells[a] = window_cells(b, &p->g, a);
     take_room(b, p);
     if (floats) make_divisors(b, p);
-    p->load = p->bytes ? copy_bytes : simd->load[p->class][dtype];
-    const ComputeClass both = p->bytes ? type == DT_INT8 ? CLASS_INT8 : CLASS_UINT8 : p->class;
-    if (p->kind == REDUCE_MAX || floats) p->both = simd->op[both][floats ? C_ADD : C_MAX];
+    p->load = p->byte_start ? copy_bytes : simd->load[p->class][dtype];
+    const ComputeClass both = p->byte_start ? type == DT_INT8 ? CLASS_INT8 : CLASS_UINT8 : p->class;
+    if (p->kind == REDUCE_MAX || floats) p->combine = simd->op[both][floats ? C_ADD : C_MAX];
     p->divide = simd->op[CLASS_FLOAT][C_DIV];
     p->down = floats ? simd->add_floats : simd->merge[both][p->kind];
-    p->across = p->bytes || floats ? p->down : simd->merge[p->wide][p->kind];
-    p->store = p->bytes ? store_bytes : simd->store[p->wide][dtype];
+    p->across = p->byte_start || floats ? p->down : simd->merge[p->wide][p->kind];
+    p->store = p->byte_start ? store_bytes : simd->store[p->wide][dtype];
     k->run = planes_run, k->self = p;
     return true;
 }

@@ -124,7 +124,7 @@ static bool affine_of(const LoopForm *f, int along, int rank, Affine *to) {
     if (f->lane) to->k[along] = f->lane;
     for (int j = 0; j < f->n; j++) {
         if (f->t[j].r >= rank) return false;
-        to->k[f->t[j].r] += f->t[j].k;
+        to->k[f->t[j].r] += f->t[j].factor;
     }
     return true;
 }

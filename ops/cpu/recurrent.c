@@ -17,7 +17,7 @@ typedef struct Panels {              /* columns from..from+n-1 of the sums of a 
     Operand whole, last; /* whole: [d, n / PANEL, h, PANEL]; last: [d, h, PANEL], the last PANEL
                             columns or, if there are fewer in all, those columns followed by
                             anything */
-    bool few;            /* the weights take few values: `levels` (by direction) are used instead */
+    bool by_levels;      /* the weights take few values: `levels` (by direction) are used instead */
     Levels levels[2];
     size_t rows; /* an offset into the scratch memory: states in the form that levels read, `row`
                     floats each */
@@ -25,7 +25,7 @@ typedef struct Panels {              /* columns from..from+n-1 of the sums of a 
 } Panels;
 typedef struct Recurrent {
     int gates, directions, nout, npanels, parts; /* nout: outputs */
-    bool reverse, own; /* own: the one boolean option of each operator (RECURRENT_OPTION) */
+    bool reverse, option; /* option: the one boolean option of each operator (RECURRENT_OPTION) */
     int64_t times, batch, hidden, columns, time_stride, batch_stride; /* strides: of the sums of the
                                                                          product */
     View view[3 + INPUTS]; /* outputs (y, h, c), then inputs; rank -1: left out */
@@ -104,7 +104,7 @@ static void multiply_floats(const RecurrentRun *run, int k, const Rows *w, const
 static bool are_bounded(const RecurrentRun *run, const float *row) {
     const Recurrent *r = run->r;
     float low = 0, high = 0;
-    if (r->gates == RNN && r->own) return false;
+    if (r->gates == RNN && r->option) return false;
     if (!is_given(r, H0)) return true;
     run->simd->total[CLASS_FLOAT][REDUCE_MIN](&low, row, r->hidden);
     run->simd->total[CLASS_FLOAT][REDUCE_MAX](&high, row, r->hidden);
@@ -134,7 +134,7 @@ static void multiply_levels(const RecurrentRun *run, int k, const Rows *w, const
         }
 }
 static void multiply(const RecurrentRun *run, int k, const Rows *w, const float *a) {
-    if (run->r->panels[k].few) multiply_levels(run, k, w, a);
+    if (run->r->panels[k].by_levels) multiply_levels(run, k, w, a);
     else multiply_floats(run, k, w, a);
 }
 
@@ -172,17 +172,17 @@ static void gates(const RecurrentRun *run, const Rows *w, int64_t j, int64_t tim
     float *h = w->h + j * r->hidden;
     const float *peepholes = run->peepholes ? run->peepholes + w->d * 3 * r->hidden : r->zeros;
     if (r->gates == LSTM)
-        run->simd->lstm(h, w->cell + j * r->hidden, x, g, peepholes, r->own, r->hidden);
-    else if (r->gates == GRU) run->simd->gru(h, x, g, r->own, r->hidden);
-    else run->simd->rnn(h, x, g, r->own, r->hidden);
+        run->simd->lstm(h, w->cell + j * r->hidden, x, g, peepholes, r->option, r->hidden);
+    else if (r->gates == GRU) run->simd->gru(h, x, g, r->option, r->hidden);
+    else run->simd->rnn(h, x, g, r->option, r->hidden);
 }
 static void run_step(const RecurrentRun *run, const Rows *w) {
     const Recurrent *r = run->r;
     const View *y = &r->view[0];
     multiply(run, 0, w, w->h);
     if (r->npanels > 1) {
-        if (!r->own) reset_gate(run, w);
-        multiply(run, 1, w, r->own ? w->h : w->gate);
+        if (!r->option) reset_gate(run, w);
+        multiply(run, 1, w, r->option ? w->h : w->gate);
     }
     for (int64_t j = 0; j < w->n; j++) {
         const int64_t b = w->first + j, time = time_of(run, w, b),
@@ -238,7 +238,7 @@ static int recurrent_run(const Kernel *k, void *const slot[], void *work) {
     }
     for (int j = 0; j < r->npanels; j++) {
         const Panels *p = &r->panels[j];
-        if (p->few) continue;
+        if (p->by_levels) continue;
         if (p->n >= PANEL) run.whole[j] = operand_at(&p->whole, slot, work);
         if (p->n % PANEL) run.last[j] = operand_at(&p->last, slot, work);
     }
@@ -292,7 +292,7 @@ static bool pack_panels(Build *b, Recurrent *r, Panels *p, int64_t from, int64_t
     const View *w = optional_input(r, R);
     const int64_t d = r->directions, h = r->hidden, width = n < PANEL ? n : PANEL;
     *p = (Panels){.from = from, .n = n};
-    if ((p->few = pack_levels(b, r, p))) return true;
+    if ((p->by_levels = pack_levels(b, r, p))) return true;
     View last = {.slot = w->slot,
                  .dtype = w->dtype,
                  .rank = 3,
@@ -393,8 +393,8 @@ static uint64_t packed_views(const Recurrent *r) {
     for (int d = 0; d < r->directions; d++) w = w && r->product[d].packed >> 2 & 1;
     for (int j = 0; j < r->npanels; j++) {
         const Panels *p = &r->panels[j];
-        all = all && (p->few || ((p->n < PANEL || p->whole.constant) &&
-                                 (p->n % PANEL == 0 || p->last.constant)));
+        all = all && (p->by_levels || ((p->n < PANEL || p->whole.constant) &&
+                                       (p->n % PANEL == 0 || p->last.constant)));
     }
     if (w) bits |= UINT64_C(1) << (r->nout + W);
     if (all) bits |= UINT64_C(1) << (r->nout + R);
@@ -412,7 +412,7 @@ bool recurrent_build(Build *b, int choice, Kernel *k) {
     r->time_stride = s->param[RECURRENT_BATCH_FIRST] ? 1 : r->batch,
     r->batch_stride = s->param[RECURRENT_BATCH_FIRST] ? r->times : 1;
     r->reverse = s->param[RECURRENT_DIRECTION] == RECURRENT_REVERSE,
-    r->own = s->param[RECURRENT_OPTION] != 0;
+    r->option = s->param[RECURRENT_OPTION] != 0;
     k->self = r, k->forget = recurrent_forget, k->run = recurrent_run;
     if (!recurrent_new(b, r)) return recurrent_forget(k), k->forget = NULL, false;
     k->packed = packed_views(r);

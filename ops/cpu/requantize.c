@@ -34,7 +34,7 @@ static int before_where(const Scalar code[], const Scalar *t, Joined *r) {
     joined_enter(r, t->a), joined_enter(r, w->a);
     return w->c;
 }
-bool quantize_match(const Scalar code[], int i, Joined *r) {
+bool rounding_match(const Scalar code[], int i, Joined *r) {
     const Scalar *sum = at(code, i, C_ADD);
     if (sum && constant(code, sum->b, &r->k[1])) joined_enter(r, i), i = sum->a;
     const Scalar *round = at(code, i, C_ROUND), *ratio = round ? at(code, round->a, C_DIV) : NULL;
@@ -44,17 +44,17 @@ bool quantize_match(const Scalar code[], int i, Joined *r) {
     if (ratio && constant(code, ratio->b, &r->k[0])) r->x = ratio->a, joined_enter(r, round->a);
     return true;
 }
-bool quotient_match(const Scalar code[], int ncode, int i, Joined *r) {
+bool quantize_match(const Scalar code[], int ncode, int i, Joined *r) {
     *r = (Joined){.x = -1};
-    if (!quantize_match(code, i, r) || r->ninside == 0) return false;
+    if (!rounding_match(code, i, r) || r->nabsorbed == 0) return false;
     /* Value i is the result, so it is not one of the inner values. */
     int n = 0;
-    for (int k = 0; k < r->ninside; k++)
-        if (r->inside[k] != i) r->inside[n++] = r->inside[k];
-    r->ninside = n;
+    for (int k = 0; k < r->nabsorbed; k++)
+        if (r->absorbed[k] != i) r->absorbed[n++] = r->absorbed[k];
+    r->nabsorbed = n;
     return n > 0 && joined_alone(code, ncode, i, r);
 }
-bool difference_match(const Scalar code[], int ncode, int i, Joined *r) {
+bool dequantize_match(const Scalar code[], int ncode, int i, Joined *r) {
     const Scalar *y = at(code, i, C_MUL), *difference = y ? at(code, y->a, C_SUB) : NULL;
     *r = (Joined){.x = difference ? difference->a : -1};
     return difference && constant(code, y->b, &r->k[1]) &&
@@ -78,5 +78,5 @@ bool requantize_match(const Scalar code[], int ncode, int i, Joined *r) {
     r->k[2] = natural ? 0 : -(float)(1 << (bits - 1));
     r->k[3] = (float)((1 << (natural ? bits : bits - 1)) - 1);
     const int q = before_where(code, t, r);
-    return q >= 0 && quantize_match(code, q, r) && joined_alone(code, ncode, i, r);
+    return q >= 0 && rounding_match(code, q, r) && joined_alone(code, ncode, i, r);
 }

@@ -134,11 +134,11 @@ static void assign_register(Planning *m, Entry *e, size_t at[]) {
     int of[4];
     for (int k = values_read(v, of) - 1; k >= 0; k--) {
         if (m->r->value[of[k]].kind != KIND_FULL || m->last[of[k]] != m->position) continue;
-        if (!m->r->value[of[k]].passing) m->spare[m->nspare++] = at[of[k]];
+        if (!m->r->value[of[k]].only_summed) m->spare[m->nspare++] = at[of[k]];
         m->last[of[k]] = -1;
     }
     m->position++;
-    if (reduces(v) || v->passing) return;
+    if (reduces(v) || v->only_summed) return;
     if (!m->nspare)
         m->spare[m->nspare++] =
             build_bytes(m->b, (size_t)(m->r->block * m->r->rows) * sizeof(float));
@@ -171,7 +171,7 @@ static void plan_phases(Build *b, Rows *r, bool blocked) {
     r->phase = ARENA_NEW(b->arena, Phase, r->nphase);
     for (int p = 0; p < r->nphase; p++) plan_phase(m, p);
     place_numbers(b, r);
-    if (r->turns) r->turned = build_bytes(b, (size_t)(r->block * r->rows) * sizeof(float));
+    if (r->has_halves) r->turned = build_bytes(b, (size_t)(r->block * r->rows) * sizeof(float));
     if (!blocked) assign_registers(m, 0, r->nphase);
     for (int p = 0; blocked && p < r->nphase; p++) assign_registers(m, p, p + 1);
 }
@@ -221,7 +221,7 @@ static void make_views(Build *b, Rows *r) {
         v->stride = stride[r->inner.rank - 1], v->size = dtype_size(v->view.dtype);
         v->load = r->simd->load[CLASS_FLOAT][v->view.dtype];
         v->floats = view_class(&v->view, 1) == CLASS_FLOAT;
-        r->turns = r->turns || (v->floats && v->size < 4);
+        r->has_halves = r->has_halves || (v->floats && v->size < 4);
         for (int a = 0; a < r->inner.rank - 1; a++)
             v->whole = v->whole && stride[a] == stride[a + 1] * r->inner.dim[a + 1];
     }

@@ -44,8 +44,8 @@ typedef struct Value {
     int level;                 /* the greatest number of reductions on a path to it */
     bool needed, spread;       /* needed: it must be computed; spread: it is read as if it varied
                                   from element to element */
-    bool passing;              /* of an EXPS: only its sum is read, so the elements need not be
-                                  stored */
+    bool only_summed;          /* of an EXPS: only its sum is read, so the elements need not be
+                              stored */
     int x, scale, shift, sum;  /* values, or -1 for none; sum: of an EXPS, the sum that is computed
                                   together with it */
     int number[NUMBERS];       /* values n0 .. n3, or -1 for none */
@@ -88,7 +88,7 @@ typedef struct Rows {
                                      tile */
     int64_t tiles;                /* along the last of the outer axes */
     bool crossed;                 /* y's rows lie side by side in memory */
-    bool turns;                   /* there are views of 16-bit floats */
+    bool has_halves;              /* there are views of 16-bit floats */
     size_t begin, each, turned;   /* scratch memory: where part 0 begins; bytes of a part; where a
                                      tile of 16-bit floats, converted but not transposed, lies */
     const Simd *simd;

@@ -158,7 +158,7 @@ static bool is_kept(const Value *v, int ncode, int i) {
 }
 bool rows_analyze(const Simd *s, const Kind view[], Value v[], int ncode) {
     for (int i = 0; i < ncode; i++) {
-        v[i].needed = v[i].spread = v[i].passing = false;
+        v[i].needed = v[i].spread = v[i].only_summed = false;
         square(v, i);
         if (!has_op(s, &v[i])) return false;
         if (v[i].code.op != C_VIEW) find_kind(v, i);
@@ -170,7 +170,7 @@ bool rows_analyze(const Simd *s, const Kind view[], Value v[], int ncode) {
         if (!v[i].needed) continue;
         choose_form(v, ncode, i);
         need(v, i);
-        v[i].passing = v[i].form == FORM_EXPS && v[i].sum >= 0 && !is_kept(v, ncode, i);
+        v[i].only_summed = v[i].form == FORM_EXPS && v[i].sum >= 0 && !is_kept(v, ncode, i);
     }
     return true;
 }

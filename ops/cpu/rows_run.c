@@ -220,7 +220,7 @@ static void run_entry(Tile *t, const Entry *e) {
     if (v->form == FORM_OP) run_op(t, i, to, t->rows * t->columns);
     else if (!summed_already(t->r, i)) {
         const float *x = t->r->value[v->x].kind == KIND_FULL ? t->at[v->x] : t->spread[v->x];
-        run_rows(t, v, v->passing ? NULL : to, x);
+        run_rows(t, v, v->only_summed ? NULL : to, x);
     }
     if (v->kind == KIND_FULL) t->at[i] = to;
 }

@@ -28,12 +28,13 @@ typedef struct Sample {
     int64_t rows;
     int32_t *place; /* of the row's axis: [taps, dim]; so is `weight` */
     void *weight;
-    int64_t beside; /* elements of a row that was joined with an axis; 0: no axis was joined */
-    int64_t pitch;  /* from one such row to the next in y */
-    bool pixels;    /* the elements of such a row are computed at once; `pixel` and `weight` are
-                       then ordered by place */
-    int64_t *pixel; /* [places, taps]: where the elements begin in the row */
-    bool lines;     /* rows of x, after the taps of the row's axis, are kept */
+    int64_t
+        joined_length; /* elements of a row that was joined with an axis; 0: no axis was joined */
+    int64_t pitch;     /* from one such row to the next in y */
+    bool pixels;       /* the elements of such a row are computed at once; `pixel` and `weight` are
+                          then ordered by place */
+    int64_t *pixel;    /* [places, taps]: where the elements begin in the row */
+    bool lines;        /* rows of x, after the taps of the row's axis, are kept */
     int64_t *offset[STEP_RANK]; /* if elements are moved: the offset in x of each place of each
                                    axis */
     Repeat *repeat;             /* repeats each element equally often; NULL: they are not */
@@ -147,9 +148,10 @@ static void run_row(const SampleRun *run, const int64_t i[], char *y, char *work
     add_taps(run, i, row, work, NULL);
     if (s->pixels) {
         const bool whole = s->y.dtype == DT_FLOAT;
-        run->simd->blend_pixels((float *)(void *)(whole ? y : result), whole ? s->pitch : s->beside,
+        run->simd->blend_pixels((float *)(void *)(whole ? y : result),
+                                whole ? s->pitch : s->joined_length,
                                 (const float *)(const void *)row, s->pixel, s->weight, own->taps,
-                                n / s->beside, s->beside);
+                                n / s->joined_length, s->joined_length);
         if (!whole) s->store(y, 1, result, n);
         return;
     }
@@ -259,13 +261,13 @@ static void lay_out_taps(Build *b, Sample *s) {
 /* Lists them place by place; all elements of a pixel have the same ones. */
 static void lay_out_pixels(Build *b, Sample *s) {
     const StepTaps *own = &s->axis[s->along];
-    const int64_t places = s->y.dim[s->along] / s->beside, taps = own->taps;
+    const int64_t places = s->y.dim[s->along] / s->joined_length, taps = own->taps;
     float *weight = ARENA_NEW(b->arena, float, places *taps);
     s->pixel = ARENA_NEW(b->arena, int64_t, places * taps), s->weight = weight;
     for (int64_t i = 0; i < places; i++)
         for (int64_t t = 0; t < taps; t++) {
-            s->pixel[i * taps + t] = place_of(own, i * s->beside, t);
-            weight[i * taps + t] = (float)weight_of(own, i * s->beside, t);
+            s->pixel[i * taps + t] = place_of(own, i * s->joined_length, t);
+            weight[i * taps + t] = (float)weight_of(own, i * s->joined_length, t);
         }
 }
 enum { SHORT = 4 }; /* with fewer places per stretch, single moves are as fast */
@@ -342,7 +344,7 @@ static void join_row(Build *b, Sample *s) {
         s->axis[own] = (StepTaps){.taps = with->taps, .pair = pair}, s->axis[a] = (StepTaps){0};
         s->y.dim[own] *= s->y.dim[a], s->x.dim[own] *= s->x.dim[a];
         s->y.dim[a] = s->x.dim[a] = 1;
-        s->beside = n;
+        s->joined_length = n;
         return;
     }
 }

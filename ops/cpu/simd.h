@@ -161,7 +161,7 @@ typedef struct LevelPanel {
     float *y;
     int64_t as, ss, ys; /* from one row of a, sums and y to the next */
 } LevelPanel;
-enum { LEVEL_KINDS = 2 /* levels of 4 bits and of 8 */, LEVEL_BESIDE = 5 };
+enum { LEVEL_KINDS = 2 /* levels of 4 bits and of 8 */, LEVEL_ROW_EXTRA = 5 };
 /* A pass of a Fourier transform over radix * m complex numbers (simd_fft.h). The imaginary part of
    a number lies `im` after its real part, and each number stands for s adjacent ones. root: cosine
    and sine of roots of unity, of which the pass uses every step-th pair. */
@@ -289,8 +289,8 @@ typedef struct Simd {
     void (*level_bytes)(int8_t *to, int64_t plane, int32_t sum[3], const float *a, float each,
                         int64_t n);
     /* The same as `levels`, for levels of 8 bits in one block and such rows: a points to the three
-       planes, which fill whole words, and sums to LEVEL_BESIDE numbers: the factor of the row, the
-       sum of the row, and the starts of the sums of the three planes (integers). NULL: the
+       planes, which fill whole words, and sums to LEVEL_ROW_EXTRA numbers: the factor of the row,
+       the sum of the row, and the starts of the sums of the three planes (integers). NULL: the
        instruction set has no instruction for it. Only processors for which processor_adds_four is
        true can run it. */
     void (*levels_by_bytes)(const LevelPanel *, int64_t rows);

@@ -47,8 +47,8 @@ typedef struct Taps {
     bool by_rows;         /* uses `tiles` (Simd.tap_rows) */
     TapRows tiles;        /* without x, w, y */
     bool together;        /* computes several output channels together */
-    bool there;           /* they are written directly to the output, without going through the
-                             scratch memory */
+    bool direct;          /* they are written directly to the output, without going through the
+                            scratch memory */
     TapChannels channels; /* without x, w, y */
     void (*tap_channels)(const TapChannels *);
     Turns turns;
@@ -120,11 +120,11 @@ static void pass_over(const Taps *t, float *y, int64_t channels) {
 static void run_channels(const Taps *t, float *y, float *result, const float *x, const float *w,
                          int64_t first, int64_t channels) {
     TapChannels s = t->channels;
-    s.x = x, s.w = w, s.y = t->there ? y : result, s.channels = channels;
+    s.x = x, s.w = w, s.y = t->direct ? y : result, s.channels = channels;
     s.scale += first, s.shift += first;
     t->tap_channels(&s);
     pass_over(t, s.y, channels);
-    for (int64_t o = 0; o < channels && !t->there; o++)
+    for (int64_t o = 0; o < channels && !t->direct; o++)
         gather_plane(t, y + o * t->e.tail.into.stride[1], result + o * s.yc, t->phase[1]);
 }
 /* Computes channels first..first+n-1 of the output from the planes of their group. y: channel
@@ -268,8 +268,8 @@ static void take_channels(Build *b, Taps *t) {
     s->rows = t->out[0], s->columns = t->out[1], s->xs = t->phase[1], s->ys = ys;
     s->yc = yv->stride[1];
     if (whole) s->columns *= s->rows, s->rows = 1;
-    t->there = yv->stride[yv->rank - 1] == 1 && s->columns >= t->width;
-    if (!t->there) s->rows = 1, s->columns = t->run, s->yc = t->run + t->width;
+    t->direct = yv->stride[yv->rank - 1] == 1 && s->columns >= t->width;
+    if (!t->direct) s->rows = 1, s->columns = t->run, s->yc = t->run + t->width;
     s->ws = s->taps = t->ntap, s->offset = t->offset, s->squash = t->e.squash;
     s->scale = ending_list(b, t->e.scale, 1, t->outs);
     s->shift = ending_list(b, t->e.shift, 0, t->outs);
@@ -291,7 +291,7 @@ static void place_rows(Build *b, Taps *t) {
 
 /* Floats of a result that is computed in scratch memory before it is moved to the output. */
 static int64_t count_result(const Taps *t) {
-    if (t->together) return t->there ? 0 : CHANNELS * t->channels.yc;
+    if (t->together) return t->direct ? 0 : CHANNELS * t->channels.yc;
     return t->by_rows ? t->out[0] * t->tiles.ys : t->run;
 }
 bool taps_build(Build *b, bool together, Kernel *k) {

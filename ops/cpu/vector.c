@@ -102,15 +102,15 @@ static void join(Making *m, const Scalar *code, int ncode) {
         Joined r;
         bool by_erf = false;
         Pass *pass = NULL;
-        if (m->v->code[i].inside) continue;
+        if (m->v->code[i].absorbed) continue;
         if (requantize_match(code, ncode, i, &r)) pass = simd->requantize;
         else if (activation_match(code, ncode, i, &by_erf, &r))
             pass = by_erf ? simd->gate_erf : simd->gate_sigmoid;
-        else if (quotient_match(code, ncode, i, &r)) pass = simd->quantize;
-        else if (difference_match(code, ncode, i, &r)) pass = simd->dequantize;
+        else if (quantize_match(code, ncode, i, &r)) pass = simd->quantize;
+        else if (dequantize_match(code, ncode, i, &r)) pass = simd->dequantize;
         if (!pass) continue;
         Instruction *to = &m->v->code[i];
-        for (int k = 0; k < r.ninside; k++) m->v->code[r.inside[k]].inside = true;
+        for (int k = 0; k < r.nabsorbed; k++) m->v->code[r.absorbed[k]].absorbed = true;
         to->a = to->b = to->c = r.x;
         to->joined = pass, to->k = arena_copy(m->b->arena, r.k, sizeof r.k);
     }
@@ -161,7 +161,7 @@ static void find_invariants(Making *m) {
 static void find_spread(Vector *v) {
     for (int i = 0; i < v->ncode; i++) {
         const Instruction *c = &v->code[i];
-        if (c->source || c->inside || c->invariance != VARIES) continue;
+        if (c->source || c->absorbed || c->invariance != VARIES) continue;
         v->code[c->a].spread = v->code[c->b].spread = v->code[c->c].spread = true;
     }
 }
@@ -175,13 +175,13 @@ static void assign_registers(Making *m) {
         v->source[i].at = build_bytes(m->b, (size_t)v->block * v->size);
     for (int i = 0; i < v->ncode; i++) {
         last[i] = i;
-        if (!v->code[i].source && !v->code[i].inside)
+        if (!v->code[i].source && !v->code[i].absorbed)
             last[v->code[i].a] = last[v->code[i].b] = last[v->code[i].c] = i;
     }
     int count = 0;
     for (int i = 0; i < v->ncode; i++) {
         Instruction *c = &v->code[i];
-        if (c->source || c->inside) continue;
+        if (c->source || c->absorbed) continue;
         if (c->invariance != VARIES) {
             c->at = build_bytes(m->b, (size_t)v->block * v->size), last[i] = -1;
             continue;
@@ -193,7 +193,7 @@ static void assign_registers(Making *m) {
         const int r = spare[--nspare];
         c->at = at[r];
         for (int k = 0; k < i; k++)
-            if (!v->code[k].source && !v->code[k].inside && last[k] == i) {
+            if (!v->code[k].source && !v->code[k].absorbed && last[k] == i) {
                 int back = 0;
                 while (at[back] != v->code[k].at) back++;
                 spare[nspare++] = back;

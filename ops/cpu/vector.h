@@ -33,9 +33,9 @@ typedef struct Line {
 } Line;
 typedef struct Instruction {
     void (*op)(void *y, const void *a, const void *b, int64_t n); /* NULL: a source, or C_WHERE */
-    bool source, inside; /* inside: a joined instruction computes this one as well */
-    bool spread;         /* it is the same along the row, but an instruction reads it that varies
-                            along the row */
+    bool source, absorbed; /* absorbed: a joined instruction computes this one as well */
+    bool spread;           /* it is the same along the row, but an instruction reads it that varies
+                              along the row */
     Invariance invariance;
     int a, b, c;  /* earlier values, with a in place of those that are absent; of a source: a is its
                      index */

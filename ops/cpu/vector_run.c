@@ -63,7 +63,7 @@ static void load_once(const Vector *v, Tile *t, void *const slot[], void *work, 
     for (int i = 0; i < v->ncode; i++) {
         const Instruction *c = &v->code[i];
         if (c->source) t->value[i] = t->source[c->a];
-        else if (c->invariance == INVARIANT && !c->inside)
+        else if (c->invariance == INVARIANT && !c->absorbed)
             run_instruction(v, t, i, registers + c->at, v->block);
     }
 }
@@ -190,7 +190,7 @@ static void run_tile(const Vector *v, Tile *t, char *const base[], const int64_t
     for (int i = 0; i <= end; i++) {
         const Instruction *c = &v->code[i];
         if (c->source) t->value[i] = t->source[c->a];
-        if (c->source || c->inside || c->invariance == INVARIANT) continue;
+        if (c->source || c->absorbed || c->invariance == INVARIANT) continue;
         char *const value = i == end && direct ? to : base[v->nsource + 1] + c->at;
         const int64_t n = t->rows * t->columns;
         if (c->invariance == VARIES) run_instruction(v, t, i, value, n);

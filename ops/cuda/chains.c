@@ -11,12 +11,13 @@ enum { CODE_MOST = 200, KEPT = 16 };
 typedef struct Chain {
     const Step *step;
     Team team;
-    int rank, row_rank, stages, own; /* own: elements per thread; 0: nothing is kept */
+    int rank, row_rank, stages,
+        per_thread; /* per_thread: elements per thread; 0: nothing is kept */
     int64_t length;
     bool uniform[CODE_MOST]; /* by instruction: its value is the same along the row */
     bool kept[CODE_MOST];
-    int ready[CODE_MOST]; /* the first stage that can compute the value */
-    int at[CODE_MOST];    /* the stage that computes it; `stages`: none needs it */
+    int first_stage[CODE_MOST]; /* the first stage that can compute the value */
+    int stage[CODE_MOST];       /* the stage that computes it; `stages`: none needs it */
 } Chain;
 
 static bool reduces(const Scalar *c) { return c->op == C_ROW_SUM || c->op == C_ROW_MAX; }
@@ -28,40 +29,40 @@ static bool same_along_row(const View *v, int row_rank) {
 static int operand(const Scalar *c, int k) { return k == 0 ? c->a : k == 1 ? c->b : c->c; }
 
 /* ---- stages */
-static void find_ready(Chain *h) {
+static void find_first_stages(Chain *h) {
     for (int i = 0; i < h->step->ncode; i++) {
         const Scalar *c = &h->step->code[i];
-        h->ready[i] = 0;
+        h->first_stage[i] = 0;
         h->uniform[i] = c->op != C_VIEW || same_along_row(&h->step->view[c->a], h->row_rank);
         for (int k = 0; k < scalar_values(c->op); k++) {
             const int from = operand(c, k);
-            if (h->ready[from] > h->ready[i]) h->ready[i] = h->ready[from];
+            if (h->first_stage[from] > h->first_stage[i]) h->first_stage[i] = h->first_stage[from];
             h->uniform[i] = h->uniform[i] && h->uniform[from];
         }
-        if (reduces(c)) h->ready[i]++, h->uniform[i] = true;
-        if (h->ready[i] >= h->stages) h->stages = h->ready[i] + 1;
+        if (reduces(c)) h->first_stage[i]++, h->uniform[i] = true;
+        if (h->first_stage[i] >= h->stages) h->stages = h->first_stage[i] + 1;
     }
 }
 /* Puts each value into the latest stage that its users allow, going backwards from the last
    instruction. Values that are not needed stay in no stage. */
-static void find_places(Chain *h) {
+static void find_stages(Chain *h) {
     const int n = h->step->ncode;
-    for (int i = 0; i < n; i++) h->at[i] = h->stages, h->kept[i] = false;
-    h->at[n - 1] = h->uniform[n - 1] ? h->ready[n - 1] : h->stages - 1;
+    for (int i = 0; i < n; i++) h->stage[i] = h->stages, h->kept[i] = false;
+    h->stage[n - 1] = h->uniform[n - 1] ? h->first_stage[n - 1] : h->stages - 1;
     for (int i = n - 1; i >= 0; i--) {
         const Scalar *c = &h->step->code[i];
-        if (h->at[i] == h->stages) continue;
+        if (h->stage[i] == h->stages) continue;
         for (int k = 0; k < scalar_values(c->op); k++) {
-            const int from = operand(c, k), use = reduces(c) ? h->ready[i] - 1 : h->at[i];
-            if (h->uniform[from]) h->at[from] = h->ready[from];
-            else if (use < h->at[from]) h->at[from] = use;
+            const int from = operand(c, k), use = reduces(c) ? h->first_stage[i] - 1 : h->stage[i];
+            if (h->uniform[from]) h->stage[from] = h->first_stage[from];
+            else if (use < h->stage[from]) h->stage[from] = use;
         }
     }
     for (int i = 0; i < n; i++) {
         const Scalar *c = &h->step->code[i];
-        const int use = reduces(c) ? h->ready[i] - 1 : h->at[i];
-        for (int k = 0; k < scalar_values(c->op) && h->at[i] < h->stages; k++)
-            if (!h->uniform[operand(c, k)] && h->at[operand(c, k)] < use)
+        const int use = reduces(c) ? h->first_stage[i] - 1 : h->stage[i];
+        for (int k = 0; k < scalar_values(c->op) && h->stage[i] < h->stages; k++)
+            if (!h->uniform[operand(c, k)] && h->stage[operand(c, k)] < use)
                 h->kept[operand(c, k)] = true;
     }
     h->kept[n - 1] = h->kept[n - 1] && !h->uniform[n - 1];
@@ -72,10 +73,10 @@ static Chain chain_of(const Step *s, Team team) {
     const int members = team_members(team);
     h.length = dims_product(&s->view[0], h.rank - h.row_rank, h.rank);
     const int64_t own = (h.length + members - 1) / members;
-    h.own = own <= KEPT ? (int)own : 0;
+    h.per_thread = own <= KEPT ? (int)own : 0;
     h.stages = 1;
-    find_ready(&h);
-    find_places(&h);
+    find_first_stages(&h);
+    find_stages(&h);
     return h;
 }
 
@@ -87,7 +88,7 @@ static void compute(Gen *g, const Chain *h, int i) {
 static void row_values(Gen *g, const Chain *h, int k) {
     for (int i = 0; i < h->step->ncode; i++) {
         const Scalar *c = &h->step->code[i];
-        if (!h->uniform[i] || h->at[i] != k) continue;
+        if (!h->uniform[i] || h->stage[i] != k) continue;
         if (!reduces(c)) compute(g, h, i);
         else line(g, "const float t%d = acc%d;", i, i);
     }
@@ -97,9 +98,9 @@ static void row_values(Gen *g, const Chain *h, int k) {
 static void element_loop(Gen *g, const Chain *h) {
     const View *y = &h->step->view[0];
     const int members = team_members(h->team);
-    if (h->own) {
+    if (h->per_thread) {
         line(g, "UNROLL");
-        line(g, "for (int e = 0; e < %d; e++) {", h->own);
+        line(g, "for (int e = 0; e < %d; e++) {", h->per_thread);
         line(g, "const place_t j = me + e * %d;", members);
         line(g, "if (j < %lld) {", (long long)h->length);
     } else {
@@ -120,9 +121,10 @@ static void find_needed(const Chain *h, int k, bool needed[]) {
     if (k == h->stages - 1 && !h->uniform[n - 1]) needed[n - 1] = true;
     for (int i = n - 1; i >= 0; i--) {
         const Scalar *c = &h->step->code[i];
-        const bool ends = reduces(c) && h->at[i] < h->stages && h->ready[i] - 1 == k;
-        const bool read = h->own && h->at[i] < k; /* it is read from a register */
-        const bool wanted = ends || (needed[i] && !read) || (h->own && h->kept[i] && h->at[i] == k);
+        const bool ends = reduces(c) && h->stage[i] < h->stages && h->first_stage[i] - 1 == k;
+        const bool read = h->per_thread && h->stage[i] < k; /* it is read from a register */
+        const bool wanted =
+            ends || (needed[i] && !read) || (h->per_thread && h->kept[i] && h->stage[i] == k);
         if (wanted && !ends) needed[i] = true;
         for (int o = 0; wanted && o < scalar_values(c->op); o++)
             if (!h->uniform[operand(c, o)]) needed[operand(c, o)] = true;
@@ -134,17 +136,17 @@ static void stage(Gen *g, const Chain *h, int k) {
     bool needed[CODE_MOST];
     find_needed(h, k, needed);
     for (int i = 0; i < n; i++)
-        if (reduces(&h->step->code[i]) && h->at[i] < h->stages && h->ready[i] - 1 == k)
+        if (reduces(&h->step->code[i]) && h->stage[i] < h->stages && h->first_stage[i] - 1 == k)
             line(g, "float acc%d = %s;", i, team_start(kind_of(&h->step->code[i]), 'f'));
     element_loop(g, h);
     for (int i = 0; i < n; i++) {
         const Scalar *c = &h->step->code[i];
         if (needed[i] && !h->uniform[i]) {
-            if (h->own && h->at[i] < k) line(g, "const float t%d = k%d[e];", i, i);
+            if (h->per_thread && h->stage[i] < k) line(g, "const float t%d = k%d[e];", i, i);
             else compute(g, h, i);
-            if (h->own && h->kept[i] && h->at[i] == k) line(g, "k%d[e] = t%d;", i, i);
+            if (h->per_thread && h->kept[i] && h->stage[i] == k) line(g, "k%d[e] = t%d;", i, i);
         }
-        if (reduces(c) && h->at[i] < h->stages && h->ready[i] - 1 == k)
+        if (reduces(c) && h->stage[i] < h->stages && h->first_stage[i] - 1 == k)
             line(g, "acc%d = %s;", i,
                  team_fold(g, kind_of(c), 'f', say(g, "acc%d", i), say(g, "t%d", c->a)));
     }
@@ -153,7 +155,7 @@ static void stage(Gen *g, const Chain *h, int k) {
     line(g, "}");
     line(g, "}");
     for (int i = 0; i < n; i++)
-        if (reduces(&h->step->code[i]) && h->at[i] < h->stages && h->ready[i] - 1 == k)
+        if (reduces(&h->step->code[i]) && h->stage[i] < h->stages && h->first_stage[i] - 1 == k)
             team_combine(g, h->team, kind_of(&h->step->code[i]), 'f', say(g, "acc%d", i));
 }
 
@@ -180,8 +182,8 @@ void chain_write(Gen *g, int variant) {
     team_shared(g, h.team, 'f');
     team_rows(g, h.team, dims_product(&h.step->view[0], 0, outer));
     index_lines(g, "row", outer);
-    for (int i = 0; h.own && i <= last; i++)
-        if (h.kept[i]) line(g, "float k%d[%d];", i, h.own);
+    for (int i = 0; h.per_thread && i <= last; i++)
+        if (h.kept[i]) line(g, "float k%d[%d];", i, h.per_thread);
     for (int k = 0; k < h.stages; k++) {
         row_values(g, &h, k);
         stage(g, &h, k);

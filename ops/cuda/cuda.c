@@ -34,11 +34,11 @@ struct Kernel {
 
 /* ---- Generated kernels. */
 static bool get_image(Device *d, const char *text, int args, Image *image, char *why, size_t n) {
-    if (d->kept && cache_get(d->cache, text, image)) return true;
+    if (d->cached && cache_get(d->cache, text, image)) return true;
     if (!compiler_run(d->compiler, text, args, image, why, n)) return false;
     if (d->options.refuse_spills && image->spilled)
         return snprintf(why, n, "the kernel spills %ld bytes of registers", image->spilled), false;
-    if (d->kept) cache_put(d->cache, text, image);
+    if (d->cached) cache_put(d->cache, text, image);
     return true;
 }
 static bool load_image(Device *d, const Image *image, Code *c, char *why, size_t n) {
@@ -205,7 +205,7 @@ static bool make_kernel(Kernel *k, const Step *s, int choice, size_t *workspace,
                         size_t n) {
     Device *d = k->device;
     int algorithms[LIBRARIES];
-    if (d->options.all && !make_all(k, s, workspace, why, n)) return false;
+    if (d->options.compile_all_choices && !make_all(k, s, workspace, why, n)) return false;
     memo_algorithms(d, s, algorithms);
     for (int j = 0; j < LIBRARIES; j++) {
         if (choice >= algorithms[j]) {
@@ -217,8 +217,8 @@ static bool make_kernel(Kernel *k, const Step *s, int choice, size_t *workspace,
         k->algorithm = k->library->make(k->library, s, choice, &rest, workspace, why, n);
         return k->algorithm && (!rest || make_rest(k, s, why, n));
     }
-    if (d->options.require && s->kind == S_CONV && s->view[0].dtype == F32 && !algorithms[1] &&
-        !lies_apart(&s->view[0]))
+    if (d->options.require_cudnn && s->kind == S_CONV && s->view[0].dtype == F32 &&
+        !algorithms[1] && !lies_apart(&s->view[0]))
         return snprintf(why, n, "cuDNN has no exact plan for a convolution"), false;
     const int generated = source_variants(s);
     if (choice >= generated) return make_parts(k, s, choice - generated, workspace, why, n);
@@ -332,6 +332,6 @@ static const Backend backend = {.abi = BACKEND_ABI,
                                 .record = record_begin,
                                 .recorded = cuda_recorded,
                                 .mark = record_mark,
-                                .between = record_between,
+                                .elapsed = record_between,
                                 .failure = cuda_failure};
 const Backend *isomer_backend(uint32_t abi) { return abi == BACKEND_ABI ? &backend : NULL; }

@@ -29,7 +29,7 @@ static bool find_gpu(Device *d, char *why, size_t n) {
     f->cuDeviceGetName_(d->name, (int)sizeof d->name, d->gpu);
     f->cuDeviceGetAttribute_(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, d->gpu);
     f->cuDeviceGetAttribute_(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, d->gpu);
-    f->cuDeviceGetAttribute_(&d->processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, d->gpu);
+    f->cuDeviceGetAttribute_(&d->multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, d->gpu);
     d->capability = 10 * major + minor;
     return true;
 }
@@ -67,7 +67,7 @@ static bool device_start(Device *d, const char *options, char *why, size_t n) {
         !find_gpu(d, why, n))
         return false;
     d->compiler = compiler_open(d->options.lib, d->capability, d->options.blocks, why, n);
-    d->kept = cache_folder(d->options.cache, d->cache, sizeof d->cache);
+    d->cached = cache_folder(d->options.cache, d->cache, sizeof d->cache);
     return d->compiler && take_gpu(d, why, n) && lt_open(d, &d->library[0], why, n) &&
            dnn_open(d, &d->library[1], why, n);
 }
@@ -83,9 +83,10 @@ int device_identity(const Device *d, char *text, size_t n) {
     for (int k = 0; k < LIBRARIES; k++)
         if (d->library[k])
             strncat(libraries, d->library[k]->identity, sizeof libraries - strlen(libraries) - 1);
-    const int used = snprintf(
-        text, n, "cuda %s, %d SMs, driver for CUDA %d.%d, %s%s, %s, kernels %s", d->name,
-        d->processors, d->version / 1000, d->version % 1000 / 10, compiler_identity(d->compiler),
-        libraries, arithmetic[d->options.arithmetic], ISOMER_CUDA_SOURCES);
+    const int used =
+        snprintf(text, n, "cuda %s, %d SMs, driver for CUDA %d.%d, %s%s, %s, kernels %s", d->name,
+                 d->multiprocessors, d->version / 1000, d->version % 1000 / 10,
+                 compiler_identity(d->compiler), libraries, arithmetic[d->options.arithmetic],
+                 ISOMER_CUDA_SOURCES);
     return used > 0 && (size_t)used < n ? 0 : -1;
 }

@@ -15,9 +15,9 @@ typedef struct CudaOptions {
     char lib[OPTION_ROOM];      /* the folder of CUDA's libraries; "": the usual places */
     char cache[OPTION_ROOM];    /* the folder of compiled kernels; "": the usual one; or "none" */
     char describe[OPTION_ROOM]; /* a file that describes a GPU to cuDNN, for tests without one */
-    bool all;                   /* compile the kernels of all choices, for tests */
+    bool compile_all_choices;   /* compile the kernels of all choices, for tests */
     bool refuse_spills;         /* a kernel that spills registers is an error, for tests */
-    bool require;               /* a convolution of float32 without cuDNN is an error, for tests */
+    bool require_cudnn;         /* a convolution of float32 without cuDNN is an error, for tests */
     int blocks;                 /* thread blocks per multiprocessor, at least; 0: any; for tests */
     size_t workspace;           /* bytes that an algorithm of a library may take, at most */
 } CudaOptions;
@@ -35,15 +35,15 @@ struct Device {
     CUcontext context;
     CUstream stream;
     CUevent start, end;
-    /* started: kernels were started since the last wait. kept: compiled kernels are stored on
+    /* started: kernels were started since the last wait. cached: compiled kernels are stored on
        disk. */
-    bool started, kept;
+    bool started, cached;
     bool recording; /* kernels are being recorded instead of run */
     CUevent *mark;  /* events that remember times (record_mark) */
     int marks;
     bool lost; /* the device failed and cannot be used again */
     /* Compute capability (90 is sm_90), number of multiprocessors, CUDA version of the driver. */
-    int capability, processors, version;
+    int capability, multiprocessors, version;
     char name[128], cache[OPTION_ROOM];
     char failure[160]; /* the last call that failed and its error; "": none failed */
     Held *held;

@@ -135,11 +135,11 @@ static const char *const operators[SCALAR_OP_COUNT] = {
     [C_XOR] = "(t%d != 0) != (t%d != 0)",
 };
 /* Functions of the prelude, whose names end with the class. */
-static const char *const own[SCALAR_OP_COUNT] = {
+static const char *const prelude_functions[SCALAR_OP_COUNT] = {
     [C_MIN] = "min",   [C_MAX] = "max",         [C_MOD] = "mod",     [C_RELU] = "relu",
     [C_SIGN] = "sign", [C_SIGMOID] = "sigmoid", [C_ISINF] = "isinf",
 };
-static const char *const of_c[SCALAR_OP_COUNT] = {
+static const char *const libm_functions[SCALAR_OP_COUNT] = {
     [C_EXP] = "exp",   [C_LOG] = "log",    [C_SQRT] = "sqrt", [C_TANH] = "tanh",
     [C_ERF] = "erf",   [C_SIN] = "sin",    [C_COS] = "cos",   [C_FLOOR] = "floor",
     [C_CEIL] = "ceil", [C_ROUND] = "rint", [C_ABS] = "fabs",
@@ -157,15 +157,16 @@ static const char *real_value(Gen *g, const Scalar *k) {
     switch (k->op) {
     case C_MIN:
     case C_MAX:
-    case C_MOD: return say(g, "%s_%c(t%d, t%d)", own[k->op], c, k->a, k->b);
+    case C_MOD: return say(g, "%s_%c(t%d, t%d)", prelude_functions[k->op], c, k->a, k->b);
     case C_DIV: return say(g, "t%d / t%d", k->a, k->b);
     case C_POW: return say(g, "pow%s(t%d, t%d)", f, k->a, k->b);
     case C_NEG: return say(g, "-t%d", k->a);
     case C_RECIP: return say(g, "1 / t%d", k->a);
     case C_ISNAN: return say(g, "t%d != t%d", k->a, k->a);
     default:
-        if (own[k->op]) return say(g, "%s_%c(t%d)", own[k->op], c, k->a);
-        return say(g, "%s%s(t%d)", of_c[k->op], f, k->a);
+        if (prelude_functions[k->op])
+            return say(g, "%s_%c(t%d)", prelude_functions[k->op], c, k->a);
+        return say(g, "%s%s(t%d)", libm_functions[k->op], f, k->a);
     }
 }
 
@@ -175,7 +176,7 @@ static const char *integer_value(Gen *g, const Scalar *k) {
     switch (k->op) {
     case C_MIN:
     case C_MAX:
-    case C_MOD: return say(g, "%s_%c(t%d, t%d)", own[k->op], c, a, k->b);
+    case C_MOD: return say(g, "%s_%c(t%d, t%d)", prelude_functions[k->op], c, a, k->b);
     case C_DIV: return say(g, "div_%c(t%d, t%d)", c, a, k->b);
     case C_POW: return say(g, "pow_%c(t%d, t%d)", c, a, k->b);
     case C_ADD:
@@ -215,7 +216,7 @@ const char *program_value(Gen *g, const Scalar *k, const char *acc) {
     return class_real(g->class) ? real_value(g, k) : integer_value(g, k);
 }
 
-void finish(Gen *g, const char *acc, char class) {
+void program_lines(Gen *g, const char *acc, char class) {
     const Step *s = g->step;
     for (int i = 0; i < s->ncode; i++)
         line(g, "const %s t%d = %s;", class_name(g->class), i, program_value(g, &s->code[i], acc));

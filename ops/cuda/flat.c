@@ -112,7 +112,7 @@ static void one_element(Gen *g) {
                       class_constant(g, s->code[0].k, g->class), g->class);
     else if (s->kind == S_COPY)
         copy_element(g, place_of(g, 1, s->view[1].rank, ""), place_of(g, 0, s->view[0].rank, ""));
-    else finish(g, "0", g->class);
+    else program_lines(g, "0", g->class);
 }
 static void elements_write(Gen *g, Flat *f, bool packed) {
     View *y = &f->view[0];

@@ -51,7 +51,7 @@ const char *place_of(Gen *, int view, int rank, const char *more);
 void index_lines(Gen *, const char *from, int rank);
 /* Adds the lines of the step's program, applied to an accumulator of this class, and the store of
    its result. */
-void finish(Gen *, const char *acc, char class);
+void program_lines(Gen *, const char *acc, char class);
 /* The class in which products and sums of the first `views` inputs are computed. */
 char sum_class(const Step *, int views);
 

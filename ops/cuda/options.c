@@ -22,8 +22,8 @@ static bool take_word(CudaOptions *o, const char *key, const char *value) {
     if (tf32 || !strcmp(key, "fp16"))
         return !*value && (o->arithmetic = tf32 ? ARITHMETIC_TF32 : ARITHMETIC_FP16, true);
     if (!strcmp(key, "blocks")) return number(value, 32, &x) && (o->blocks = (int)x, true);
-    if (!strcmp(key, "libraries")) return !strcmp(value, "require") && (o->require = true);
-    if (!strcmp(key, "choices")) return !strcmp(value, "all") && (o->all = true);
+    if (!strcmp(key, "libraries")) return !strcmp(value, "require") && (o->require_cudnn = true);
+    if (!strcmp(key, "choices")) return !strcmp(value, "all") && (o->compile_all_choices = true);
     if (!strcmp(key, "spills")) return !strcmp(value, "refuse") && (o->refuse_spills = true);
     char *to = !strcmp(key, "lib")        ? o->lib
                : !strcmp(key, "cache")    ? o->cache

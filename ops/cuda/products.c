@@ -16,7 +16,7 @@ enum { VARIANTS = sizeof tile_of / sizeof *tile_of };
 typedef struct Product {
     int64_t m, n, k, batch;              /* rows, columns, terms of a sum, products */
     bool a_by_terms, b_by_terms;         /* the terms of an operand are adjacent in memory */
-    bool turned;                         /* the rows of the output are adjacent in memory */
+    bool column_major;                   /* the rows of the output are adjacent in memory */
     int tile;                            /* rows and columns that one thread computes */
     void (*places)(Gen *);               /* adds lines that locate the thread block's tile */
     void (*column)(Gen *);               /* adds lines that split the column n into an index */
@@ -59,7 +59,7 @@ static Product gemm_product(const Step *s) {
                      .batch = dims_product(y, 0, r - 2),
                      .a_by_terms = a->stride[r - 1] == 1,
                      .b_by_terms = b->stride[r - 2] == 1 && b->stride[r - 1] != 1,
-                     .turned = y->stride[r - 2] == 1 && y->stride[r - 1] != 1,
+                     .column_major = y->stride[r - 2] == 1 && y->stride[r - 1] != 1,
                      .places = gemm_places,
                      .column = gemm_column,
                      .a = gemm_a,
@@ -77,7 +77,7 @@ static void gemm_single(Gen *g) {
     gemm_b(g, class);
     line(g, "acc += %s * e;", gemm_a(g, class));
     line(g, "}");
-    finish(g, "acc", class);
+    program_lines(g, "acc", class);
     line(g, "}");
 }
 
@@ -145,7 +145,7 @@ static Product conv_product(const Step *s) {
                      .batch = group,
                      .a_by_terms = w->stride[w->rank - 1] == 1,
                      .b_by_terms = false,
-                     .turned = y->stride[1] == 1 && y->stride[y->rank - 1] != 1,
+                     .column_major = y->stride[1] == 1 && y->stride[y->rank - 1] != 1,
                      .places = conv_places,
                      .column = conv_column,
                      .a = conv_a,
@@ -177,7 +177,8 @@ static void load_tile(Gen *g, const Product *p, bool is_a, char class) {
     line(g, "}");
 }
 static void tile_sums(Gen *g, const Product *p, char class) {
-    const char *T = class_name(class), *a = p->turned ? "tx" : "ty", *b = p->turned ? "ty" : "tx";
+    const char *T = class_name(class), *a = p->column_major ? "tx" : "ty",
+               *b = p->column_major ? "ty" : "tx";
     line(g, "UNROLL");
     line(g, "for (int s = 0; s < %d; s++) {", DEPTH);
     line(g, "%s a[%d], b[%d];", T, p->tile, p->tile);
@@ -197,11 +198,11 @@ static void tile_results(Gen *g, const Product *p, char class) {
     line(g, "for (int u = 0; u < %d; u++) {", p->tile);
     line(g, "UNROLL");
     line(g, "for (int v = 0; v < %d; v++) {", p->tile);
-    line(g, "const place_t m = m0 + %s + %d * u, n = n0 + %s + %d * v;", p->turned ? "tx" : "ty",
-         SIDE, p->turned ? "ty" : "tx", SIDE);
+    line(g, "const place_t m = m0 + %s + %d * u, n = n0 + %s + %d * v;",
+         p->column_major ? "tx" : "ty", SIDE, p->column_major ? "ty" : "tx", SIDE);
     line(g, "if (m < %lld && n < %lld) {", (long long)p->m, (long long)p->n);
     p->index(g);
-    finish(g, "acc[u][v]", class);
+    program_lines(g, "acc[u][v]", class);
     line(g, "}");
     line(g, "}");
     line(g, "}");

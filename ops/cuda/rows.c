@@ -116,7 +116,7 @@ static void reduce_write(Gen *g, Team team) {
     team_combine(g, team, kind, class, "acc");
     if (kind == REDUCE_MEAN) line(g, "acc = acc / (%s)%lld;", T, class_real(class) || n ? n : 1);
     line(g, "if (me == 0) {");
-    finish(g, "acc", class);
+    program_lines(g, "acc", class);
     line(g, "}");
     line(g, "}");
     line(g, "}");

@@ -34,7 +34,7 @@ void window_conv(Gen *g) {
     line(g, "for (place_t c = 0; c < %lld; c++)", (long long)w->dim[1]);
     line(g, "    acc += %s * %s;", element(g, 1, at, class), element(g, 2, from, class));
     for (int a = 0; a < n; a++) line(g, "}");
-    finish(g, "acc", class);
+    program_lines(g, "acc", class);
     line(g, "}");
 }
 
@@ -71,6 +71,6 @@ void window_pool(Gen *g) {
     for (int a = 0; a < n; a++) line(g, "}");
     if (!most && class_real(class)) line(g, "acc = acc / (%s)cells;", T);
     else if (!most) line(g, "acc = cells ? acc / (%s)cells : 0;", T);
-    finish(g, "acc", class);
+    program_lines(g, "acc", class);
     line(g, "}");
 }

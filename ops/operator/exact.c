@@ -36,21 +36,22 @@ static bool zeros_are(const StepBuf *b, const View *zero, int64_t is) {
 /* Weights as signed 8-bit integers. */
 typedef struct Signed {
     View view;
-    View made;  /* the buffer that a step must fill with w - 128; rank -1: none is needed */
-    bool apart; /* they are w - 128, but the zero points are not 128: a correction must be added to
-                   the sums */
+    View made; /* the buffer that a step must fill with w - 128; rank -1: none is needed */
+    bool needs_correction; /* they are w - 128, but the zero points are not 128: a correction must
+                   be added to the sums */
 } Signed;
-/* Makes weights signed. apart: a correction may be added to the sums. False: this is not possible,
-   or the weights are not known. */
-static bool signed_weights(StepBuf *b, const View *w, const View *zero, bool apart, Signed *y) {
+/* Makes weights signed. may_correct: a correction may be added to the sums. False: this is not
+   possible, or the weights are not known. */
+static bool signed_weights(StepBuf *b, const View *w, const View *zero, bool may_correct,
+                           Signed *y) {
     View once = *w;
     *y = (Signed){.view = *w, .made = {.rank = -1}};
     if (!b->target->known(b->target->user, w->slot)) return false;
     if (w->dtype == DT_INT8) return zeros_are(b, zero, 0);
     for (int k = 0; k < w->rank; k++)
         if (w->stride[k] == 0) once.dim[k] = 1;
-    y->apart = !zeros_are(b, zero, 128);
-    if ((y->apart && (!apart || (zero && zero->rank > 1))) ||
+    y->needs_correction = !zeros_are(b, zero, 128);
+    if ((y->needs_correction && (!may_correct || (zero && zero->rank > 1))) ||
         !step_buffer(b, DT_INT8, once.rank, once.dim, &y->made))
         return false;
     y->view = view_spread(&y->made, w->rank, w->dim);
@@ -109,37 +110,37 @@ static bool zero_point(const StepBuf *b, const View *zero, ZeroPoint *out) {
     return true;
 }
 /* The views of a product or convolution, and the program of its epilogue. */
-typedef struct Ending {
+typedef struct Epilogue {
     int nview, ncode;
     View view[8];
     Scalar code[20];
-} Ending;
-static uint8_t ending_add(Ending *e, Scalar c) {
+} Epilogue;
+static uint8_t epilogue_add(Epilogue *e, Scalar c) {
     e->code[e->ncode] = c;
     return (uint8_t)e->ncode++;
 }
-static uint8_t ending_view(Ending *e, View v) {
+static uint8_t epilogue_view(Epilogue *e, View v) {
     e->view[e->nview] = v;
-    return ending_add(e, (Scalar){.op = C_VIEW, .a = (uint8_t)e->nview++});
+    return epilogue_add(e, (Scalar){.op = C_VIEW, .a = (uint8_t)e->nview++});
 }
-static uint8_t ending_pair(Ending *e, int op, uint8_t a, uint8_t b) {
-    return ending_add(e, (Scalar){.op = (uint8_t)op, .a = a, .b = b});
+static uint8_t epilogue_pair(Epilogue *e, int op, uint8_t a, uint8_t b) {
+    return epilogue_add(e, (Scalar){.op = (uint8_t)op, .a = a, .b = b});
 }
-static uint8_t ending_number(Ending *e, double k) {
-    return ending_add(e, (Scalar){.op = C_CONST, .k = k});
+static uint8_t epilogue_number(Epilogue *e, double k) {
+    return epilogue_add(e, (Scalar){.op = C_CONST, .k = k});
 }
 /* Emits acc - x_zero * (sum of the column of w). */
-static bool subtract_zero(StepBuf *b, Ending *e, const View *x_zero, uint8_t *acc) {
+static bool subtract_zero(StepBuf *b, Epilogue *e, const View *x_zero, uint8_t *acc) {
     View sums;
     if (!column_sums(b, &e->view[2], &e->view[0], &sums)) return false;
-    const uint8_t zero = ending_view(e, per_axis_view(x_zero, &e->view[0], -1)),
-                  sum = ending_view(e, sums);
-    *acc = ending_pair(e, C_SUB, *acc, ending_pair(e, C_MUL, zero, sum));
+    const uint8_t zero = epilogue_view(e, per_axis_view(x_zero, &e->view[0], -1)),
+                  sum = epilogue_view(e, sums);
+    *acc = epilogue_pair(e, C_SUB, *acc, epilogue_pair(e, C_MUL, zero, sum));
     return true;
 }
 /* Adds a convolution of x with ones, which sums each window of x minus its zero point; *sums views
    the sums with the sizes of y. There are two filters, which are as fast as one. */
-static bool window_sums(StepBuf *b, const Ending *e, const Step *conv, View *sums) {
+static bool window_sums(StepBuf *b, const Epilogue *e, const Step *conv, View *sums) {
     const View *y = &e->view[0], *w = &e->view[2];
     int64_t two[STEP_RANK], filters[STEP_RANK];
     View made, ones;
@@ -160,32 +161,33 @@ static bool window_sums(StepBuf *b, const Ending *e, const Step *conv, View *sum
     return true;
 }
 /* Emits the sum of x minus its zero point over the terms of each element of the result. */
-static bool add_sums(StepBuf *b, Ending *e, const Step *s, const View *x_zero,
+static bool add_sums(StepBuf *b, Epilogue *e, const Step *s, const View *x_zero,
                      const ZeroPoint *zero, uint8_t *sum) {
     const View *x = &e->view[1], *y = &e->view[0];
     const double n = (double)x->dim[x->rank - 1];
     View sums;
     if (!(s->kind == S_CONV ? window_sums(b, e, s, &sums) : row_sums(b, x, y, &sums))) return false;
-    *sum = ending_view(e, sums);
+    *sum = epilogue_view(e, sums);
     if (s->kind == S_CONV) return true;
-    uint8_t less = ending_number(e, n * (double)zero->is);
+    uint8_t less = epilogue_number(e, n * (double)zero->is);
     if (!zero->known)
-        less = ending_pair(e, C_MUL, ending_view(e, per_axis_view(x_zero, y, -1)),
-                           ending_number(e, n));
-    *sum = ending_pair(e, C_SUB, *sum, less);
+        less = epilogue_pair(e, C_MUL, epilogue_view(e, per_axis_view(x_zero, y, -1)),
+                             epilogue_number(e, n));
+    *sum = epilogue_pair(e, C_SUB, *sum, less);
     return true;
 }
 /* Emits the correction for weights w - 128: acc + (128 - w_zero) * (that sum). */
-static bool add_apart(StepBuf *b, Ending *e, const Step *s, const View *x_zero,
-                      const ZeroPoint *zero, const View *w_zero, uint8_t *acc) {
+static bool add_correction(StepBuf *b, Epilogue *e, const Step *s, const View *x_zero,
+                           const ZeroPoint *zero, const View *w_zero, uint8_t *acc) {
     const View *y = &e->view[0];
     const int channel = s->kind == S_CONV ? 1 : y->rank - 1;
     uint8_t sum;
     if (!add_sums(b, e, s, x_zero, zero, &sum)) return false;
-    uint8_t factor = ending_number(e, 128);
+    uint8_t factor = epilogue_number(e, 128);
     if (w_zero && w_zero->rank >= 0)
-        factor = ending_pair(e, C_SUB, factor, ending_view(e, per_axis_view(w_zero, y, channel)));
-    *acc = ending_pair(e, C_ADD, *acc, ending_pair(e, C_MUL, factor, sum));
+        factor =
+            epilogue_pair(e, C_SUB, factor, epilogue_view(e, per_axis_view(w_zero, y, channel)));
+    *acc = epilogue_pair(e, C_ADD, *acc, epilogue_pair(e, C_MUL, factor, sum));
     return true;
 }
 /* Adds the steps of exact_int8. If this fails, steps and buffers may remain, which the caller
@@ -193,7 +195,7 @@ static bool add_apart(StepBuf *b, Ending *e, const Step *s, const View *x_zero,
 static bool add_int8(StepBuf *b, const Step *step, bool padded, const View *x_zero,
                      const View *w_zero) {
     enum { PARAMS = 2 + 4 * STEP_SPATIAL };
-    Ending e = {.nview = 3, .view = {step->view[0], step->view[1], step->view[2]}};
+    Epilogue e = {.nview = 3, .view = {step->view[0], step->view[1], step->view[2]}};
     int64_t params[PARAMS] = {0};
     ZeroPoint zero;
     Signed weights;
@@ -210,9 +212,10 @@ static bool add_int8(StepBuf *b, const Step *step, bool padded, const View *x_ze
     wanted.nparam++, wanted.view = e.view, wanted.param = params;
     if (!b->target->runs(b->target->user, &wanted)) return false;
     if (weights.made.rank >= 0) add_signed(b, &weights.made, &step->view[2]);
-    uint8_t acc = ending_add(&e, (Scalar){.op = C_ACC});
+    uint8_t acc = epilogue_add(&e, (Scalar){.op = C_ACC});
     if (!zero.known && !subtract_zero(b, &e, x_zero, &acc)) return false;
-    if (weights.apart && !add_apart(b, &e, &wanted, x_zero, &zero, w_zero, &acc)) return false;
+    if (weights.needs_correction && !add_correction(b, &e, &wanted, x_zero, &zero, w_zero, &acc))
+        return false;
     Step *s = step_add(b, step->kind, e.nview, e.view);
     step_param(b, s, wanted.nparam, params);
     if (acc) step_code(b, s, e.ncode, e.code);

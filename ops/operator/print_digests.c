@@ -10,8 +10,8 @@ int main(void) {
     world_init_ops(w);
     for (int k = 0; k < op_count(); k++) {
         char digest[33];
-        digest_compute(w, op_number(k), digest);
-        printf("    \"%s\", // %s\n", digest, op_number(k)->name);
+        digest_compute(w, op_at(k), digest);
+        printf("    \"%s\", // %s\n", digest, op_at(k)->name);
     }
     world_free(w);
     printf("};\n");

@@ -33,9 +33,9 @@ bool sig_lower_kernel(StepBuf *b, Sig sig, const View in[], const View out[]) {
         view[n++] = in[k]; /* omitted ones too: kernels find inputs by position */
     for (int k = 0; k < n; k++)
         if (view[k].rank >= 0 && !element_readable((DType)view[k].dtype))
-            return b->why = "reference kernels do not read this element type", false;
+            return b->failure = "reference kernels do not read this element type", false;
     const int nparam = sig_params(b->w, sig, param);
-    if (nparam < 0) return b->why = "an attribute is not a known number", false;
+    if (nparam < 0) return b->failure = "an attribute is not a known number", false;
     Step *s = step_add(b, S_OP, n, view);
     s->op = info->op->name;
     step_param(b, s, nparam, param);
@@ -65,7 +65,7 @@ static bool lower_for_target(StepBuf *b, Sig sig, const View in[], const View ou
     for (int j = 0; j < info->nout && good; j++)
         good = lower_step(b, sig_define(b->w, sig, j), info->nin, in, &out[j]);
     for (int k = before; k < b->n && good; k++) good = b->target->runs(b->target->user, &b->v[k]);
-    if (!good) b->n = before, b->nbuffers = buffers, b->why = NULL;
+    if (!good) b->n = before, b->nbuffers = buffers, b->failure = NULL;
     return good;
 }
 
@@ -74,17 +74,17 @@ bool sig_lower(StepBuf *b, Sig sig, const View in[], const View out[]) {
     Call c = sig_call(b->w, sig, NULL);
     int before = b->n, buffers = b->nbuffers,
         own = info->op->steps ? info->op->steps(&c, in, out, b) : 0;
-    if (own) return own > 0 && !b->why;
+    if (own) return own > 0 && !b->failure;
     b->n = before, b->nbuffers = buffers;
     for (int j = 0; j < info->nout; j++) {
         Ex e = sig_define(b->w, sig, j);
         if (j == 0 && info->op->kernel && (!e || info->op->flags & OP_BY_DATA))
             return (e && lower_for_target(b, sig, in, out)) || sig_lower_kernel(b, sig, in, out);
-        if (!e) return b->why = "it has neither a definition nor a kernel", false;
+        if (!e) return b->failure = "it has neither a definition nor a kernel", false;
         if (j < 64 && b->unread >> j & 1) continue;
         if (info->nin && sig_kind(b->w, sig, j) == SIG_RESHAPE && lower_reshape(b, &in[0], &out[j]))
             continue;
         if (!lower_step(b, e, info->nin, in, &out[j])) return false;
     }
-    return !b->why;
+    return !b->failure;
 }

@@ -11,7 +11,7 @@
 #include "ops/ops.def"
 #undef OP
 int op_count(void);
-const Op *op_number(int);            /* 0 .. op_count() - 1 */
+const Op *op_at(int);                /* 0 .. op_count() - 1 */
 const Op *op_find(const char *name); /* NULL: there is none */
 int op_index(const Op *);            /* searches the table; SigInfo and Node have the result */
 bool op_algebraic(const Op *);       /* whether it has define or expand */
@@ -21,7 +21,7 @@ int op_arity(const Op *, bool *variadic);
 int op_input_count(const Op *);
 /* The position of the input with this declared name ("b?" for an optional b); -1: none. */
 int op_input_named(const Op *, const char *name);
-int op_constant_input(const Op *, const char *name); /* likewise, also if it is optional */
+int op_input_any(const Op *, const char *name); /* likewise, also if it is optional */
 /* Whether the input at this position is neither optional nor variadic. */
 bool op_input_needed(const Op *, int input);
 /* the declared outputs, a variadic one counted as one */

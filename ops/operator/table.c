@@ -11,7 +11,7 @@ static const Op *const table[] = {
 };
 
 int op_count(void) { return (int)(sizeof table / sizeof *table); }
-const Op *op_number(int k) { return table[k]; }
+const Op *op_at(int k) { return table[k]; }
 const Op *op_find(const char *name) {
     for (int k = 0; k < op_count(); k++)
         if (!strcmp(table[k]->name, name)) return table[k];
@@ -62,7 +62,7 @@ int op_input_named(const Op *op, const char *name) {
     }
     return -1;
 }
-int op_constant_input(const Op *op, const char *name) {
+int op_input_any(const Op *op, const char *name) {
     char optional[64];
     snprintf(optional, sizeof optional, "%s?", name);
     const int k = op_input_named(op, name);

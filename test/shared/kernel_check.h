@@ -220,7 +220,8 @@ static void by_steps(Drawn *t, Device *d, char *data[]) {
     Made made[STEPS];
     StepBuf b = stepbuf_new(t->w, (Sizes){0}, t->w->arena);
     b.first_buffer = t->nin + t->nout;
-    if (!sig_lower(&b, t->sig, t->view, t->view + t->nin)) fail_msg("%s: %s", t->op->name, b.why);
+    if (!sig_lower(&b, t->sig, t->view, t->view + t->nin))
+        fail_msg("%s: %s", t->op->name, b.failure);
     assert_true(b.n <= STEPS);
     for (int k = 0; k < b.nbuffers; k++)
         data[b.first_buffer + k] = arena_alloc(

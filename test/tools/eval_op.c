@@ -227,7 +227,7 @@ static int run_cases(bool planned) {
 static int print_table(void) {
     static const char *const kinds[] = {"int", "ints", "word", "real", "dtype", "blob"};
     for (int k = 0; k < op_count(); k++) {
-        const Op *op = op_number(k);
+        const Op *op = op_at(k);
         printf("op %s %c %u | %s\n", op->name, op_algebraic(op) ? 'a' : 'k', op->flags, op->in);
         for (const AttrDef *d = op->attrs; d && d->name; d++)
             printf("attr %s %s %d | %s | %s\n", d->name, kinds[d->kind], d->fill,

@@ -13,7 +13,7 @@ static bool export_texts(Draft *d, const char *name, int n, int64_t longest, con
 }
 
 bool draft_constant(Draft *d, const char *ours, const char *theirs, bool list) {
-    const int k = op_constant_input(d->node.op, ours);
+    const int k = op_input_any(d->node.op, ours);
     const Value v = k >= 0 && k < d->node.nin ? d->node.in[k] : 0;
     Type type;
     const void *bytes;

@@ -30,7 +30,7 @@ static bool give_texts(Import *s, int k, const OnnxAttr *t) {
 
 bool give_constant(Import *s, const char *ours, const char *theirs) {
     OnnxAttr t;
-    const int k = op_constant_input(s->op, ours);
+    const int k = op_input_any(s->op, ours);
     if (k < 0)
         return import_fail(s, "bug: the ONNX table of %s names an input %s that it lacks",
                            s->op->name, ours);

@@ -250,9 +250,9 @@ bool normalize_by_tables(Import *s, Value out[]) {
     const char *why = NULL;
     Import fresh = *s;
     for (int k = 0; k < op_count(); k++)
-        for (const OnnxMap *e = op_number(k)->onnx; e && e->type; e++) {
+        for (const OnnxMap *e = op_at(k)->onnx; e && e->type; e++) {
             if (!entry_fits(e, s->n)) continue;
-            *s = fresh, s->op = op_number(k);
+            *s = fresh, s->op = op_at(k);
             Overflow overflow = overflow_begin(s->w);
             bool fits = entry_import(s, e->attrs, out);
             overflow_end(s->w, overflow);

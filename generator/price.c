@@ -84,7 +84,7 @@ static double node_cost(const Price *p, const Node *n) {
 /* The cost of one side. variable: the only input that is not a constant; 0: all inputs vary. */
 static double side_cost(const Price *p, const Graph *g, Value variable) {
     NodeList live = graph_live(p->w, p->arena, g);
-    uint32_t room = node_count(p->w) + 1;
+    uint32_t room = value_last(p->w) + 1;
     bool *varies = ARENA_NEW(p->arena, bool, room);
     double sum = 0;
     for (int k = 0; k < live.n; k++) {

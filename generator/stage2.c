@@ -306,7 +306,7 @@ LiftResult lift_try(Lift *l, const Graph *g, int samples) {
             sig_define(l->w, node_get(l->w, live.v[k]).sig, p);
     uint32_t room = intern_count(l->w->table[TABLE_SYMBOL]) + 1,
              values = intern_count(l->w->table[TABLE_NODE]) * TERM_PORTS + 64;
-    for (NodeId id = 1; id <= node_count(l->w); id++) values = values > id + 64 ? values : id + 64;
+    for (NodeId id = 1; id <= value_last(l->w); id++) values = values > id + 64 ? values : id + 64;
     Sample s = {.l = l, .value = ARENA_NEW(l->arena, int64_t, room)};
     s.tensor = ARENA_NEW(l->arena, Lanes *, values);
     s.count = ARENA_NEW(l->arena, int64_t, values);

@@ -134,9 +134,9 @@ static bool run_definitions(Sampled *s) {
 static bool check_sample(Sampled *s, Runner *a, Runner *b, CheckResult *r) {
     if (!runner_run(a, s->in, s->out_a, s->error) || !runner_run(b, s->in, s->out_b, s->error))
         return false;
-    s->small = s->small && run_definitions(s);
+    s->by_definitions = s->by_definitions && run_definitions(s);
     sampled_compare_runs(s, &r->run, s->o->each);
-    if (!s->small) return true;
+    if (!s->by_definitions) return true;
     sampled_compare_definitions(s, &r->oracle);
     sampled_compare_kernels(s, s->a, s->out_a, s->wide_a, &r->kernel);
     sampled_compare_kernels(s, s->b, s->out_b, s->wide_b, &r->kernel);
@@ -157,7 +157,7 @@ static bool check_extremes(Sampled *s, Runner *a, Runner *b, CheckResult *r) {
     if (!runner_run(a, s->in, s->out_a, s->error) || !runner_run(b, s->in, s->out_b, s->error))
         return false;
     sampled_compare_ranges(s, &r->range);
-    s->small = s->small && run_definitions(s);
+    s->by_definitions = s->by_definitions && run_definitions(s);
     sampled_compare_runs(s, &r->extreme, NULL);
     return true;
 }
@@ -184,7 +184,7 @@ static bool check_graphs(Sampled *s, CheckResult *r) {
     if (!b) return false;
     Runner *ra = runner_new(a, s->o->backend, s->o->device, s->error),
            *rb = ra ? runner_new(b, s->o->backend, s->o->device, s->error) : NULL;
-    s->small = plan_flops(a) + plan_flops(b) <= limit;
+    s->by_definitions = plan_flops(a) + plan_flops(b) <= limit;
     bool done = rb && check_samples(s, ra, rb, samples, r) &&
                 (!s->o->extreme || check_extremes(s, ra, rb, r));
     runner_free(ra);
@@ -228,7 +228,7 @@ static bool check_definitions(Sampled *s, CheckResult *r) {
     const int samples = s->o->samples ? s->o->samples : 2;
     const double a = graph_flops(s, s->a), b = graph_flops(s, s->b);
     if (a < 0 || b < 0 || a + b > ORACLE_FLOPS || !take_buffers(s)) return false;
-    s->small = true;
+    s->by_definitions = true;
     for (int k = 0; k < samples; k++) {
         draw_inputs(s, k);
         if (!run_definitions(s)) return false;

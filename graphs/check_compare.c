@@ -15,7 +15,7 @@ static bool has_real_attribute(const Op *op) {
    are some. */
 static const bool *rounded_nodes(Sampled *s, const Graph *g, const Graph *other, bool all,
                                  uint32_t *n, bool *any) {
-    *n = node_count(s->w) + 1;
+    *n = value_last(s->w) + 1;
     bool *is = ARENA_NEW(s->arena, bool, *n);
     const NodeList live = graph_live(s->w, s->arena, g), known = graph_live(s->w, s->arena, other);
     for (int k = 0; k < live.n; k++) {

@@ -17,8 +17,8 @@ typedef struct Sampled {
     void **spare;                              /* results of disturbed runs */
     double **moved; /* by output: how far roundings alone move each element; a difference of up to
                        NOISE_MARGIN times as much is accepted */
-    bool small;     /* the graphs are also computed by their definitions: they are small and have
-                       definitions throughout */
+    bool by_definitions; /* the graphs are also computed by their definitions: they are small and
+                   have definitions throughout */
     bool rounded; /* a graph has constants or real attributes that the other one lacks and that may
                      have been rounded */
     int64_t *in_count, *count; /* number of elements of each input and of each output */

@@ -28,7 +28,7 @@ static void all_move(Sampled *s) {
 void moves_by_definitions(Sampled *s, const Graph *g, OracleNoise noise,
                           void *const undisturbed[]) {
     Error ignored = {0};
-    for (int k = 0; k < DISTURBANCES && s->small; k++) {
+    for (int k = 0; k < DISTURBANCES && s->by_definitions; k++) {
         noise.seed = random_at(s->o->seed, (uint64_t)k + 1);
         if (oracle_run_disturbed(s->w, g, s->sizes, &noise, s->in, s->spare, &ignored))
             add_moves(s, undisturbed, true);

@@ -104,7 +104,7 @@ static bool disturb_node(Disturb *d, NodeId id, Error *e) {
 
 bool graph_disturbed(World *w, Arena *a, const Graph *g, Sizes sizes, uint64_t seed, Graph *out,
                      Error *e) {
-    const uint32_t n = node_count(w) + 1;
+    const uint32_t n = value_last(w) + 1;
     const NodeList live = graph_live(w, a, g);
     Disturb d = {.w = w, .sizes = sizes, .seed = seed, .map = {n, ARENA_NEW(a, Value, n)}};
     Value *to = ARENA_NEW(a, Value, g->nout);

@@ -20,11 +20,11 @@ typedef struct Range {
 typedef struct DomainWalk {
     World *w;
     Sizes sizes;
-    Range *have;     /* by value: the range that it has */
-    Domain *need;    /* by value: the domain that it must lie in */
-    bool *input;     /* by value: it is an input of the graph, whatever else computes it */
-    Node node;       /* the node whose definition is being walked */
-    const Type *out; /* the type of the result being walked */
+    Range *range;     /* by value: the range that it has */
+    Domain *required; /* by value: the domain that it must lie in */
+    bool *input;      /* by value: it is an input of the graph, whatever else computes it */
+    Node node;        /* the node whose definition is being walked */
+    const Type *out;  /* the type of the result being walked */
 } DomainWalk;
 
 Domain domain_any(void) { return (Domain){-INFINITY, INFINITY}; }
@@ -61,37 +61,37 @@ static Range range_join(Range a, Range b) {
 
 /* ---- sizes and indices */
 
-static double size_of(const DomainWalk *k, Poly p) {
+static double size_of(const DomainWalk *walk, Poly p) {
     int64_t n;
-    return poly_eval(k->w, p, k->sizes, &n) ? (double)n : INFINITY;
+    return poly_eval(walk->w, p, walk->sizes, &n) ? (double)n : INFINITY;
 }
 
-static Range symbol_range(const DomainWalk *k, Symbol s) {
-    const SymbolDef d = symbol_def(k->w, s);
-    if (d.kind == SYM_INDEX && (int)d.word < k->out->dim.n)
-        return range_fixed(0, size_of(k, k->out->dim.v[d.word]) - 1);
-    if (d.kind == SYM_BOUND) return range_fixed(0, size_of(k, d.arg[0]) - 1);
-    if (d.kind == SYM_DIGIT) return range_fixed(0, size_of(k, d.arg[1 + d.word]) - 1);
-    const double n = size_of(k, poly_symbol(k->w, s));
+static Range symbol_range(const DomainWalk *walk, Symbol s) {
+    const SymbolDef d = symbol_def(walk->w, s);
+    if (d.kind == SYM_INDEX && (int)d.word < walk->out->dim.n)
+        return range_fixed(0, size_of(walk, walk->out->dim.v[d.word]) - 1);
+    if (d.kind == SYM_BOUND) return range_fixed(0, size_of(walk, d.arg[0]) - 1);
+    if (d.kind == SYM_DIGIT) return range_fixed(0, size_of(walk, d.arg[1 + d.word]) - 1);
+    const double n = size_of(walk, poly_symbol(walk->w, s));
     return isinf(n) ? range_unknown(false) : range_fixed(n, n);
 }
 
-static Range poly_range(const DomainWalk *k, Poly p) {
+static Range poly_range(const DomainWalk *walk, Poly p) {
     Range all = range_fixed(0, 0);
     Monomial m;
-    for (PolyScan s = poly_scan(k->w, p); poly_next(&s, &m);) {
+    for (PolyScan s = poly_scan(walk->w, p); poly_next(&s, &m);) {
         Range one = range_fixed((double)m.coefficient, (double)m.coefficient);
         for (uint32_t j = 0; j < m.degree; j++)
-            one = range_product(one, symbol_range(k, m.symbol[j]));
+            one = range_product(one, symbol_range(walk, m.symbol[j]));
         all = range_sum(all, one);
     }
     return all;
 }
 
 /* The greatest number of terms of a sum. */
-static double term_count(const DomainWalk *k, const ExNode *x) {
+static double term_count(const DomainWalk *walk, const ExNode *x) {
     double n = 1;
-    for (int j = 0; j < x->n; j++) n = times(n, poly_range(k, x->dims[j]).high + 1);
+    for (int j = 0; j < x->n; j++) n = times(n, poly_range(walk, x->dims[j]).high + 1);
     return n;
 }
 
@@ -119,32 +119,35 @@ static Range function_range(Function f, Range a) {
     }
 }
 
-static Range ex_range(const DomainWalk *k, Ex e) {
+static Range ex_range(const DomainWalk *walk, Ex e) {
     ExNode x;
     Range a, b;
-    ex_get(k->w, e, &x);
+    ex_get(walk->w, e, &x);
     switch (x.kind) {
     case EX_NUM: return range_fixed((double)x.p / (double)x.q, (double)x.p / (double)x.q);
     case EX_REAL: return range_fixed(x.real, x.real);
-    case EX_SIZE: return poly_range(k, x.size);
-    case EX_AT: return k->have[k->node.in[x.word]];
-    case EX_ADD: return range_sum(ex_range(k, x.a), ex_range(k, x.b));
-    case EX_MUL: return range_product(ex_range(k, x.a), ex_range(k, x.b));
+    case EX_SIZE: return poly_range(walk, x.size);
+    case EX_AT: return walk->range[walk->node.in[x.word]];
+    case EX_ADD: return range_sum(ex_range(walk, x.a), ex_range(walk, x.b));
+    case EX_MUL: return range_product(ex_range(walk, x.a), ex_range(walk, x.b));
     case EX_MAX2:
-        a = ex_range(k, x.a), b = ex_range(k, x.b);
+        a = ex_range(walk, x.a), b = ex_range(walk, x.b);
         return (Range){fmax(a.low, b.low), fmax(a.high, b.high), a.open || b.open};
     case EX_MIN2:
-        a = ex_range(k, x.a), b = ex_range(k, x.b);
+        a = ex_range(walk, x.a), b = ex_range(walk, x.b);
         return (Range){fmin(a.low, b.low), fmin(a.high, b.high), a.open || b.open};
-    case EX_FN: return function_range((Function)x.word, ex_range(k, x.a));
+    case EX_FN: return function_range((Function)x.word, ex_range(walk, x.a));
     case EX_IF:
-    case EX_WHERE: return range_join(ex_range(k, x.a), ex_range(k, x.b));
+    case EX_WHERE: return range_join(ex_range(walk, x.a), ex_range(walk, x.b));
     case EX_SUM:
-        a = ex_range(k, x.a);
-        return range_product(range_join(range_fixed(0, 0), a), range_fixed(1, term_count(k, &x)));
-    case EX_MAXIMUM: return ex_range(k, x.a);
-    case EX_TAKE: return ex_range(k, x.b);
-    case EX_POW: a = ex_range(k, x.a), b = ex_range(k, x.b); return range_unknown(a.open || b.open);
+        a = ex_range(walk, x.a);
+        return range_product(range_join(range_fixed(0, 0), a),
+                             range_fixed(1, term_count(walk, &x)));
+    case EX_MAXIMUM: return ex_range(walk, x.a);
+    case EX_TAKE: return ex_range(walk, x.b);
+    case EX_POW:
+        a = ex_range(walk, x.a), b = ex_range(walk, x.b);
+        return range_unknown(a.open || b.open);
     case EX_PARAM: break;
     }
     return range_unknown(false);
@@ -165,27 +168,28 @@ static Range usual(DType t) {
     return (Range){0, t == DT_UINT8 ? 255 : 1, t != DT_BOOL};
 }
 
-static bool any_open(const DomainWalk *k) {
-    for (int j = 0; j < k->node.nin; j++)
-        if (k->node.in[j] && k->have[k->node.in[j]].open) return true;
+static bool any_open(const DomainWalk *walk) {
+    for (int j = 0; j < walk->node.nin; j++)
+        if (walk->node.in[j] && walk->range[walk->node.in[j]].open) return true;
     return false;
 }
 
-static Range value_range(DomainWalk *k, Value v) {
+static Range value_range(DomainWalk *walk, Value v) {
     Type t;
     const void *bytes;
     int64_t dim[RANK_MAX], n;
-    if (constant_get(k->w, v, &t, &bytes))
-        return element_readable(t.dtype) && oracle_dims(k->w, &t, k->sizes, dim, &n) &&
+    if (constant_get(walk->w, v, &t, &bytes))
+        return element_readable(t.dtype) && oracle_dims(walk->w, &t, walk->sizes, dim, &n) &&
                        n <= LOOKED_AT
                    ? constant_range(t.dtype, bytes, n)
                    : range_unknown(false);
-    k->out = value_type(k->w, v);
-    if (k->input[v]) return usual(k->out->dtype);
-    const Ex define = sig_define_numbers(k->w, k->node.sig, value_port(k->w, v));
-    if (define) return ex_range(k, define);
-    if (k->node.op->flags & OP_PASSES && v == k->node.out) return k->have[k->node.in[0]];
-    return k->out->dtype == DT_BOOL ? range_fixed(0, 1) : range_unknown(any_open(k));
+    walk->out = value_type(walk->w, v);
+    if (walk->input[v]) return usual(walk->out->dtype);
+    const Ex define = sig_define_numbers(walk->w, walk->node.sig, value_port(walk->w, v));
+    if (define) return ex_range(walk, define);
+    if (walk->node.op->flags & OP_PASSES && v == walk->node.out)
+        return walk->range[walk->node.in[0]];
+    return walk->out->dtype == DT_BOOL ? range_fixed(0, 1) : range_unknown(any_open(walk));
 }
 
 /* ---- backward */
@@ -207,14 +211,14 @@ static Domain domain_half(Domain d, Range a, Range b) {
     return part.low <= part.high ? part : (Domain){d.low / 2, d.high / 2};
 }
 
-static void require_sum(DomainWalk *k, const ExNode *x, Domain d) {
-    const Range a = ex_range(k, x->a), b = ex_range(k, x->b);
+static void require_sum(DomainWalk *walk, const ExNode *x, Domain d) {
+    const Range a = ex_range(walk, x->a), b = ex_range(walk, x->b);
     const bool both = a.open && b.open;
-    require_domain(k, x->a,
+    require_domain(walk, x->a,
                    both     ? domain_half(d, a, b)
                    : a.open ? domain_less(d, b)
                             : domain_any());
-    require_domain(k, x->b,
+    require_domain(walk, x->b,
                    both     ? domain_half(d, b, a)
                    : b.open ? domain_less(d, a)
                             : domain_any());
@@ -236,32 +240,32 @@ static Domain domain_over(Domain d, Range b) {
     return a.low <= a.high ? a : domain_any();
 }
 
-static void require_product(DomainWalk *k, const ExNode *x, Domain d) {
-    const Range a = ex_range(k, x->a), b = ex_range(k, x->b), all = range_product(a, b);
+static void require_product(DomainWalk *walk, const ExNode *x, Domain d) {
+    const Range a = ex_range(walk, x->a), b = ex_range(walk, x->b), all = range_product(a, b);
     const bool both = a.open && b.open;
     if (both && !is_any(d)) {
         const bool fits = all.low >= d.low && all.high <= d.high;
         const Domain root = {0, sqrt(fmax(d.high, 0))};
-        require_domain(k, x->a, fits ? (Domain){a.low, a.high} : root);
-        require_domain(k, x->b, fits ? (Domain){b.low, b.high} : root);
+        require_domain(walk, x->a, fits ? (Domain){a.low, a.high} : root);
+        require_domain(walk, x->b, fits ? (Domain){b.low, b.high} : root);
         return;
     }
-    require_domain(k, x->a, a.open ? domain_over(d, b) : domain_any());
-    require_domain(k, x->b, b.open ? domain_over(d, a) : domain_any());
+    require_domain(walk, x->a, a.open ? domain_over(d, b) : domain_any());
+    require_domain(walk, x->b, b.open ? domain_over(d, a) : domain_any());
 }
 
 /* The maximum of a and b must lie in d. If one operand always is at least d.low, the other needs no
    lower bound. */
-static void require_most(DomainWalk *k, const ExNode *x, Domain d) {
-    const Range a = ex_range(k, x->a), b = ex_range(k, x->b);
-    require_domain(k, x->a, (Domain){!b.open && b.low >= d.low ? -INFINITY : d.low, d.high});
-    require_domain(k, x->b, (Domain){!a.open && a.low >= d.low ? -INFINITY : d.low, d.high});
+static void require_most(DomainWalk *walk, const ExNode *x, Domain d) {
+    const Range a = ex_range(walk, x->a), b = ex_range(walk, x->b);
+    require_domain(walk, x->a, (Domain){!b.open && b.low >= d.low ? -INFINITY : d.low, d.high});
+    require_domain(walk, x->b, (Domain){!a.open && a.low >= d.low ? -INFINITY : d.low, d.high});
 }
 
-static void require_least(DomainWalk *k, const ExNode *x, Domain d) {
-    const Range a = ex_range(k, x->a), b = ex_range(k, x->b);
-    require_domain(k, x->a, (Domain){d.low, !b.open && b.high <= d.high ? INFINITY : d.high});
-    require_domain(k, x->b, (Domain){d.low, !a.open && a.high <= d.high ? INFINITY : d.high});
+static void require_least(DomainWalk *walk, const ExNode *x, Domain d) {
+    const Range a = ex_range(walk, x->a), b = ex_range(walk, x->b);
+    require_domain(walk, x->a, (Domain){d.low, !b.open && b.high <= d.high ? INFINITY : d.high});
+    require_domain(walk, x->b, (Domain){d.low, !a.open && a.high <= d.high ? INFINITY : d.high});
 }
 
 static Domain argument_of(Function f, Domain d) {
@@ -270,35 +274,39 @@ static Domain argument_of(Function f, Domain d) {
     return domain_any();
 }
 
-static void require_take(DomainWalk *k, const ExNode *x, Domain d) {
-    const double last = poly_range(k, x->dims[0]).high;
-    require_domain(k, x->a, last >= 0 ? (Domain){0, last} : domain_any());
-    require_domain(k, x->b, d);
+static void require_take(DomainWalk *walk, const ExNode *x, Domain d) {
+    const double last = poly_range(walk, x->dims[0]).high;
+    require_domain(walk, x->a, last >= 0 ? (Domain){0, last} : domain_any());
+    require_domain(walk, x->b, d);
 }
 
 /* The elements that e describes must lie in d. */
-static void require_domain(DomainWalk *k, Ex e, Domain d) {
+static void require_domain(DomainWalk *walk, Ex e, Domain d) {
     ExNode x;
-    ex_get(k->w, e, &x);
+    ex_get(walk->w, e, &x);
     switch (x.kind) {
-    case EX_AT: k->need[k->node.in[x.word]] = meet(k->need[k->node.in[x.word]], d); return;
-    case EX_ADD: require_sum(k, &x, d); return;
-    case EX_MUL: require_product(k, &x, d); return;
-    case EX_MAX2: require_most(k, &x, d); return;
-    case EX_MIN2: require_least(k, &x, d); return;
-    case EX_FN: require_domain(k, x.a, argument_of((Function)x.word, d)); return;
-    case EX_SUM: require_domain(k, x.a, domain_over(d, range_fixed(1, term_count(k, &x)))); return;
-    case EX_TAKE: require_take(k, &x, d); return;
-    case EX_MAXIMUM: require_domain(k, x.a, d); return;
+    case EX_AT:
+        walk->required[walk->node.in[x.word]] = meet(walk->required[walk->node.in[x.word]], d);
+        return;
+    case EX_ADD: require_sum(walk, &x, d); return;
+    case EX_MUL: require_product(walk, &x, d); return;
+    case EX_MAX2: require_most(walk, &x, d); return;
+    case EX_MIN2: require_least(walk, &x, d); return;
+    case EX_FN: require_domain(walk, x.a, argument_of((Function)x.word, d)); return;
+    case EX_SUM:
+        require_domain(walk, x.a, domain_over(d, range_fixed(1, term_count(walk, &x))));
+        return;
+    case EX_TAKE: require_take(walk, &x, d); return;
+    case EX_MAXIMUM: require_domain(walk, x.a, d); return;
     case EX_WHERE:
     case EX_IF:
-        if (x.kind == EX_WHERE) require_domain(k, x.c, domain_any());
-        require_domain(k, x.a, d);
-        require_domain(k, x.b, d);
+        if (x.kind == EX_WHERE) require_domain(walk, x.c, domain_any());
+        require_domain(walk, x.a, d);
+        require_domain(walk, x.b, d);
         return;
     case EX_POW:
-        require_domain(k, x.a, domain_any());
-        require_domain(k, x.b, domain_any());
+        require_domain(walk, x.a, domain_any());
+        require_domain(walk, x.b, domain_any());
         return;
     case EX_NUM:
     case EX_REAL:
@@ -309,40 +317,42 @@ static void require_domain(DomainWalk *k, Ex e, Domain d) {
 
 /* Requires what the operator itself demands of its inputs, and what the domains of its results
    demand. */
-static void require_node(DomainWalk *k) {
+static void require_node(DomainWalk *walk) {
     Poly low, high;
     int64_t from, to;
-    for (int j = 0; j < k->node.nin; j++) {
-        if (!k->node.in[j] || !sig_domain(k->w, k->node.sig, j, &low, &high)) continue;
-        if (!poly_eval(k->w, low, k->sizes, &from) || !poly_eval(k->w, high, k->sizes, &to))
+    for (int j = 0; j < walk->node.nin; j++) {
+        if (!walk->node.in[j] || !sig_domain(walk->w, walk->node.sig, j, &low, &high)) continue;
+        if (!poly_eval(walk->w, low, walk->sizes, &from) ||
+            !poly_eval(walk->w, high, walk->sizes, &to))
             continue;
-        Domain *need = &k->need[k->node.in[j]];
+        Domain *need = &walk->required[walk->node.in[j]];
         *need = meet(*need, (Domain){(double)from, (double)to});
     }
-    for (int port = 0; port < k->node.nout; port++) {
-        const Value v = k->node.out + (Value)port;
-        const Ex define = sig_define_numbers(k->w, k->node.sig, port);
-        k->out = value_type(k->w, v);
-        if (define) require_domain(k, define, k->need[v]);
+    for (int port = 0; port < walk->node.nout; port++) {
+        const Value v = walk->node.out + (Value)port;
+        const Ex define = sig_define_numbers(walk->w, walk->node.sig, port);
+        walk->out = value_type(walk->w, v);
+        if (define) require_domain(walk, define, walk->required[v]);
     }
-    if (k->node.op->flags & OP_PASSES)
-        k->need[k->node.in[0]] = meet(k->need[k->node.in[0]], k->need[k->node.out]);
+    if (walk->node.op->flags & OP_PASSES)
+        walk->required[walk->node.in[0]] =
+            meet(walk->required[walk->node.in[0]], walk->required[walk->node.out]);
 }
 
 /* ---- the graph */
 
-static void walk_both(DomainWalk *k, NodeList live) {
+static void walk_both(DomainWalk *walk, NodeList live) {
     for (int j = 0; j < live.n; j++) {
-        k->node = node_get(k->w, live.v[j]);
-        for (int port = 0; port < k->node.nout; port++) {
-            const Value v = k->node.out + (Value)port;
-            k->have[v] = value_range(k, v);
-            k->need[v] = domain_any();
+        walk->node = node_get(walk->w, live.v[j]);
+        for (int port = 0; port < walk->node.nout; port++) {
+            const Value v = walk->node.out + (Value)port;
+            walk->range[v] = value_range(walk, v);
+            walk->required[v] = domain_any();
         }
     }
     for (int j = live.n; j-- > 0;) {
-        k->node = node_get(k->w, live.v[j]);
-        if (k->node.nin && !k->input[live.v[j]]) require_node(k);
+        walk->node = node_get(walk->w, live.v[j]);
+        if (walk->node.nin && !walk->input[live.v[j]]) require_node(walk);
     }
 }
 
@@ -354,15 +364,16 @@ Domain *graph_domains(World *w, Arena *arena, const Graph *given, Sizes sizes) {
     for (int k = 0; k < given->nin; k++) out[k] = domain_any();
     if (graph_expand(w, a, given, &g, NULL, &ignored)) {
         const NodeList live = graph_live(w, a, &g);
-        const uint32_t n = node_count(w) + 1;
-        DomainWalk k = {.w = w,
-                        .sizes = sizes,
-                        .have = ARENA_NEW(a, Range, n),
-                        .need = ARENA_NEW(a, Domain, n),
-                        .input = ARENA_NEW(a, bool, n)};
-        for (int j = 0; j < g.nin; j++) k.need[g.in[j]] = domain_any(), k.input[g.in[j]] = true;
-        walk_both(&k, live);
-        for (int j = 0; j < g.nin; j++) out[j] = k.need[g.in[j]];
+        const uint32_t n = value_last(w) + 1;
+        DomainWalk walk = {.w = w,
+                           .sizes = sizes,
+                           .range = ARENA_NEW(a, Range, n),
+                           .required = ARENA_NEW(a, Domain, n),
+                           .input = ARENA_NEW(a, bool, n)};
+        for (int j = 0; j < g.nin; j++)
+            walk.required[g.in[j]] = domain_any(), walk.input[g.in[j]] = true;
+        walk_both(&walk, live);
+        for (int j = 0; j < g.nin; j++) out[j] = walk.required[g.in[j]];
     }
     arena_free(a);
     return out;

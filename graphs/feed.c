@@ -165,7 +165,7 @@ static bool is_integer(const FeedInput *x) {
 
 /* Whether an input holds integers that neither an option nor the model gives. */
 static bool is_free(const FeedInput *x) {
-    return is_integer(x) && !x->known && (!x->option || x->option->kind == FEED_DRAWN);
+    return is_integer(x) && !x->has_default && (!x->option || x->option->kind == FEED_DRAWN);
 }
 
 static int free_count(const Feed *f) {
@@ -217,8 +217,8 @@ static bool copy_tensor(const FeedInput *x, int64_t n, void *out, Error *e) {
     return true;
 }
 
-bool feed_data(const Feed *f, int input, int sample, const void *usual, int64_t n, void *out,
-               Error *e) {
+bool feed_data(const Feed *f, int input, int sample, const void *default_bytes, int64_t n,
+               void *out, Error *e) {
     const FeedInput *x = &f->input[input];
     const DType t = x->dtype;
     const bool stays = sample == 0 || dtype_class(t) != 'F';
@@ -226,7 +226,7 @@ bool feed_data(const Feed *f, int input, int sample, const void *usual, int64_t 
     if (x->option && x->option->kind == FEED_TENSOR && stays) return copy_tensor(x, n, out, e);
     if (x->option && x->option->kind == FEED_RANGE)
         domain_fill(x->option->range, sample_random(f->seed, input, sample), t, n, out);
-    else if (!x->option && usual && stays) memcpy(out, usual, element_bytes(t, n));
+    else if (!x->option && default_bytes && stays) memcpy(out, default_bytes, element_bytes(t, n));
     else if (replaced_by(f, input, &instead))
         domain_fill((Domain){(double)instead, (double)instead}, (Random){0, 0}, t, n, out);
     else tensor_draw(f->seed, input, sample, t, x->domain, n, out);
@@ -252,7 +252,7 @@ static void print_input(const Feed *f, int k, Text *t) {
 const char *feed_print(Arena *a, const Feed *f) {
     Text t = text_new(a);
     for (int k = 0; k < f->n; k++)
-        if (is_integer(&f->input[k]) && !f->input[k].known) print_input(f, k, &t);
+        if (is_integer(&f->input[k]) && !f->input[k].has_default) print_input(f, k, &t);
     return t.data ? t.data : "";
 }
 

@@ -36,7 +36,7 @@ typedef struct FeedInput {
     const char *name;
     DType dtype;
     Domain domain;
-    bool known;               /* the model has a default for it */
+    bool has_default;         /* the model has a default for it */
     Compared compared;        /* numbers with which the graph compares it */
     const FeedOption *option; /* the option that gives it; NULL: none */
 } FeedInput;
@@ -54,9 +54,9 @@ bool feed_new(const FeedOptions *, int n, FeedInput *input, Feed *, Error *);
 int feed_find(const Feed *, const char *name); /* the index of an input, or -1 */
 /* Writes the n elements of an input on a sample, which counts from 0. Data of files and defaults
    hold for sample 0 and, if they are not floats, for all samples; on other samples floats are
-   drawn. usual: the model's default, or NULL. Returns false if a file holds another number of
-   elements. */
-bool feed_data(const Feed *, int input, int sample, const void *usual, int64_t n, void *out,
+   drawn. default_bytes: the model's default, or NULL. Returns false if a file holds another number
+   of elements. */
+bool feed_data(const Feed *, int input, int sample, const void *default_bytes, int64_t n, void *out,
                Error *);
 /* After a failed run: replaces integers that are drawn by others. The attempts are, in order, for
    one input at a time, the numbers with which the graph compares it; for one input at a time, zeros

@@ -46,7 +46,7 @@ NodeId value_node(const World *w, Value v) {
 
 int value_port(const World *w, Value v) { return (int)(v - value_node(w, v)); }
 
-NodeId node_count(const World *w) { return intern_count(w->table[TABLE_NODE]); }
+NodeId value_last(const World *w) { return intern_count(w->table[TABLE_NODE]); }
 
 Node node_get(const World *w, NodeId id) {
     size_t size;
@@ -219,15 +219,15 @@ void ids_sort(int n, uint32_t id[n]) {
     if (n) qsort(id, (size_t)n, sizeof *id, by_id);
 }
 
-typedef struct Reach {
+typedef struct Walk {
     World *w;
     Arena *arena;
     uint32_t stamp;
     int n, room;
     NodeId *v;
-} Reach;
+} Walk;
 
-static void reach_value(Reach *r, Value v) {
+static void walk_to(Walk *r, Value v) {
     if (!v || *(uint32_t *)column_at(r->w, &graph_tables(r->w)->border, v) == r->stamp) return;
     NodeId id = value_node(r->w, v);
     uint32_t *seen = column_at(r->w, &graph_tables(r->w)->seen, id);
@@ -239,7 +239,7 @@ static void reach_value(Reach *r, Value v) {
 
 /* Sorts the reached nodes. If their numbers lie close together, walking over the numbers is faster
    than sorting. */
-static void sort_reached(Reach *r) {
+static void sort_reached(Walk *r) {
     enum { SPARSE = 32 };
     NodeId least = r->v[0], most = r->v[0];
     for (int k = 1; k < r->n; k++) {
@@ -257,14 +257,14 @@ static void sort_reached(Reach *r) {
 }
 
 NodeList graph_live(World *w, Arena *a, const Graph *g) {
-    Reach r = {w, a, ++graph_tables(w)->stamp, 0, 0, NULL};
+    Walk r = {w, a, ++graph_tables(w)->stamp, 0, 0, NULL};
     for (int k = 0; k < g->nin; k++)
         if (g->in[k] && node_get(w, g->in[k]).op != &op_input)
             *(uint32_t *)column_at(w, &graph_tables(w)->border, g->in[k]) = r.stamp;
-    for (int k = 0; k < g->nout; k++) reach_value(&r, g->out[k]);
+    for (int k = 0; k < g->nout; k++) walk_to(&r, g->out[k]);
     for (int done = 0; done < r.n; done++) {
         Node n = node_get(w, r.v[done]);
-        for (int k = 0; k < n.nin; k++) reach_value(&r, n.in[k]);
+        for (int k = 0; k < n.nin; k++) walk_to(&r, n.in[k]);
     }
     if (r.n) sort_reached(&r);
     return (NodeList){r.n, r.v};
@@ -298,7 +298,7 @@ static void count_uses(World *w, Uses *u, NodeList live) {
 }
 
 Uses graph_uses(World *w, Arena *a, const Graph *g, NodeList live) {
-    uint32_t n = node_count(w) + 1;
+    uint32_t n = value_last(w) + 1;
     Uses u = {ARENA_NEW(a, int, n), ARENA_NEW(a, int, n), NULL, ARENA_NEW(a, int, n), n};
     for (int k = 0; k < g->nout; k++) u.outputs[g->out[k]]++;
     count_uses(w, &u, live);

@@ -38,7 +38,7 @@ bool node_attrs(World *, const Op *, Value first, const bool given[], Attr *attr
 NodeId value_node(const World *, Value); /* the node that computes the value */
 int value_port(const World *, Value); /* the index of the node's output that the value is, from 0 */
 Node node_get(const World *, NodeId);
-NodeId node_count(const World *); /* the greatest value number */
+NodeId value_last(const World *); /* the greatest value number */
 const Type *value_type(const World *, Value);
 TypeId value_type_id(const World *, Value);
 /* The graph input with this name and type; equal names and types give the same value. */

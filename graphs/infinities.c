@@ -36,9 +36,9 @@ static bool writes_infinity(World *w, const Node *n) {
             return true;
     return false;
 }
-typedef enum Reach { UNKNOWN, FINITE, REACHED } Reach;
+typedef enum InfinityReach { UNKNOWN, FINITE, REACHED } InfinityReach;
 static uint8_t *row(World *w, Value v) { return column_at(w, &graph_tables(w)->infinity, v); }
-static Reach reach_of(World *w, NodeId id) {
+static InfinityReach reach_of(World *w, NodeId id) {
     const Node node = node_get(w, id);
     bool reached = holds_infinity(w, id) || writes_infinity(w, &node);
     for (int k = 0; k < node.nin && !(node.op->flags & OP_BOUNDED); k++)

@@ -21,7 +21,7 @@ bool model_feed(Arena *a, World *w, const Model *m, Sizes sizes, const FeedOptio
         input[k] = (FeedInput){.name = name[k],
                                .dtype = value_type(w, g->in[k])->dtype,
                                .domain = domain[k],
-                               .known = has_default(w, m, k, sizes),
+                               .has_default = has_default(w, m, k, sizes),
                                .compared = compared[k]};
     }
     return feed_fits(given, w, g, name, e) && feed_new(given, g->nin, input, feed, e);

@@ -65,7 +65,8 @@ bool run_feed(ModelRun *);
 bool run_fill_inputs(ModelRun *);
 /* A StageInput whose `user` is a ModelRun: gives the inputs that sizes depend on while the model is
    read. */
-const void *run_stage_input(void *run, int k, const char *name, const Type *, const void *usual);
+const void *run_stage_input(void *run, int k, const char *name, const Type *,
+                            const void *default_bytes);
 
 /* run_model_time.c: runs the plan as often as the options say and prints the times. If a kernel
    does not accept the integers that were drawn, others are tried. */

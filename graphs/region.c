@@ -268,7 +268,7 @@ int regions_find(World *w, Arena *a, const Graph *g, int limit, Region **out) {
     ArenaMark mark = arena_mark(w->scratch);
     Divide d = {.w = w, .arena = a, .live = graph_live(w, w->scratch, g)};
     d.uses = graph_uses(w, w->scratch, g, d.live);
-    d.place = ARENA_NEW(w->scratch, int, node_count(w) + 1);
+    d.place = ARENA_NEW(w->scratch, int, value_last(w) + 1);
     d.level = ARENA_NEW(w->scratch, int, d.live.n);
     d.group = ARENA_NEW(w->scratch, int, d.live.n);
     d.piece = ARENA_NEW(w->scratch, int, d.live.n);

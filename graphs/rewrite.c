@@ -48,7 +48,7 @@ static Graph mapped_graph(Arena *a, const Graph *g, const ValueMap *map) {
 }
 
 ValueMap value_map_new(World *w, Arena *a) {
-    uint32_t n = node_count(w) + 1;
+    uint32_t n = value_last(w) + 1;
     return (ValueMap){n, ARENA_NEW(a, Value, n)};
 }
 

@@ -46,9 +46,9 @@ static void early_feed(ModelRun *r, const OpenOptions *open) {
     world_free(w);
 }
 
-static void *input_new(ModelRun *r, int k, DType t, int64_t n, const void *usual) {
+static void *input_new(ModelRun *r, int k, DType t, int64_t n, const void *default_bytes) {
     void *data = arena_alloc(r->arena, element_bytes(t, n));
-    return feed_data(r->feed, k, 0, usual, n, data, r->error) ? data : NULL;
+    return feed_data(r->feed, k, 0, default_bytes, n, data, r->error) ? data : NULL;
 }
 
 bool run_fill_inputs(ModelRun *r) {
@@ -65,7 +65,8 @@ bool run_fill_inputs(ModelRun *r) {
 }
 
 /* Gives the same numbers as the run itself will get. */
-const void *run_stage_input(void *user, int k, const char *name, const Type *t, const void *usual) {
+const void *run_stage_input(void *user, int k, const char *name, const Type *t,
+                            const void *default_bytes) {
     ModelRun *r = user;
     int64_t dim[RANK_MAX], n;
     Error before = *r->error;
@@ -73,7 +74,7 @@ const void *run_stage_input(void *user, int k, const char *name, const Type *t, 
     r->staged = true;
     if (!r->feed) early_feed(r, r->opening);
     bool sized = r->feed && element_readable(t->dtype) && oracle_dims(r->w, t, (Sizes){0}, dim, &n);
-    const void *data = sized ? input_new(r, k, t->dtype, n, usual) : NULL;
+    const void *data = sized ? input_new(r, k, t->dtype, n, default_bytes) : NULL;
     *r->error = before;
     return data;
 }

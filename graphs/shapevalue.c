@@ -52,7 +52,7 @@ static Elements constant_elements(World *w, const void *bytes, DType t, int64_t 
     for (int64_t k = 0; k < n; k++)
         v[k] = poly_int(w, real ? (int64_t)(element_real(t, bytes, k) * (double)by)
                                 : element_integer(t, bytes, k));
-    return (Elements){.list = {(int)n, v}, .by = by};
+    return (Elements){.list = {(int)n, v}, .divisor = by};
 }
 
 /* ---- numbers */
@@ -120,7 +120,7 @@ static const void *known_numbers(World *w, Value v) {
     Type type;
     if (element_count(w, v) < 0) return NULL;
     if (constant_get(w, v, &type, &bytes)) return bytes;
-    if (e->numbers || !e->list.v || e->by != 1) return e->numbers;
+    if (e->numbers || !e->list.v || e->divisor != 1) return e->numbers;
     return list_numbers(w, w->scratch, e->list, t, is_wide_float(t) ? WHOLE_MAX : 0);
 }
 
@@ -188,23 +188,24 @@ static bool is_power_of_2(int64_t x) { return (x & (x - 1)) == 0; }
 
 typedef struct Fraction {
     Poly p;
-    int64_t by; /* the divisor */
+    int64_t divisor; /* the divisor */
 } Fraction;
 
 /* Computes an element of a op b; returns false if it cannot be expressed exactly enough. */
 static bool fraction(World *w, const Op *op, Fraction a, Fraction b, Fraction *y) {
-    const bool exact = is_power_of_2(a.by) && is_power_of_2(b.by), minus = op == &op_sub;
+    const bool exact = is_power_of_2(a.divisor) && is_power_of_2(b.divisor), minus = op == &op_sub;
     int64_t divisor;
     if (op == &op_div) {
-        if (a.by != 1 || b.by != 1 || !poly_constant(w, b.p, &divisor) || divisor < 1) return false;
+        if (a.divisor != 1 || b.divisor != 1 || !poly_constant(w, b.p, &divisor) || divisor < 1)
+            return false;
         return *y = (Fraction){a.p, divisor}, true;
     }
-    y->by = a.by * b.by;
+    y->divisor = a.divisor * b.divisor;
     if (op == &op_mul) return y->p = poly_mul(w, a.p, b.p), exact;
     if (op != &op_add && !minus) return false;
-    const Poly left = poly_scale(w, a.p, b.by), right = poly_scale(w, b.p, a.by);
+    const Poly left = poly_scale(w, a.p, b.divisor), right = poly_scale(w, b.p, a.divisor);
     y->p = minus ? poly_sub(w, left, right) : poly_add(w, left, right);
-    return exact || a.by == 1 || b.by == 1;
+    return exact || a.divisor == 1 || b.divisor == 1;
 }
 
 /* Divides by `by` if all quotients are whole numbers; else keeps the divisor. */
@@ -213,7 +214,7 @@ static Elements quotients(World *w, int n, Poly v[], int64_t by) {
     bool whole = true;
     for (int k = 0; k < n && whole; k++) whole = poly_constant(w, v[k], &x) && x % by == 0;
     for (int k = 0; k < n && whole && poly_constant(w, v[k], &x); k++) v[k] = poly_int(w, x / by);
-    return (Elements){.list = {n, v}, .by = whole ? 1 : by};
+    return (Elements){.list = {n, v}, .divisor = whole ? 1 : by};
 }
 
 /* The elements of a node of the arithmetic that computes sizes in floats: + - * /, floor, ceil, and
@@ -227,14 +228,14 @@ static Elements arithmetic(World *w, const Node *n, int64_t count) {
     Poly *v = ARENA_NEW(w->arena, Poly, count);
     int64_t by = 1;
     for (int64_t k = 0; k < count; k++) {
-        const Fraction x = {a->list.v[k], a->by}, z = {b->list.v[k], b->by};
-        const Poly more = poly_int(w, up ? x.by - 1 : 0);
+        const Fraction x = {a->list.v[k], a->divisor}, z = {b->list.v[k], b->divisor};
+        const Poly more = poly_int(w, up ? x.divisor - 1 : 0);
         Fraction y = {0, 1};
         if (op == &op_cast && !value_natural(w, x.p)) return (Elements){0};
-        if (n->nin == 1) y.p = poly_floor(w, poly_add(w, x.p, more), poly_int(w, x.by));
+        if (n->nin == 1) y.p = poly_floor(w, poly_add(w, x.p, more), poly_int(w, x.divisor));
         else if (!fraction(w, op, x, z, &y)) return (Elements){0};
-        if (k && y.by != by) return (Elements){0}; /* the elements have different divisors */
-        v[k] = y.p, by = y.by;
+        if (k && y.divisor != by) return (Elements){0}; /* the elements have different divisors */
+        v[k] = y.p, by = y.divisor;
     }
     return by > DIVISOR_MAX ? (Elements){0} : quotients(w, (int)count, v, by);
 }
@@ -244,7 +245,7 @@ static PolyList computed_elements(World *w, const Node *n, int64_t count) {
     PolyList *in = ARENA_NEW(w->scratch, PolyList, n->nin), out = {0};
     Poly *v = ARENA_NEW(w->scratch, Poly, count);
     for (int k = 0; k < n->nin; k++)
-        if (n->in[k] && row(w, n->in[k])->by == 1) in[k] = row(w, n->in[k])->list;
+        if (n->in[k] && row(w, n->in[k])->divisor == 1) in[k] = row(w, n->in[k])->list;
     if (sig_value(w, n->sig, in, v))
         out = (PolyList){(int)count, arena_copy(w->arena, v, (size_t)count * sizeof *v)};
     arena_reset(w->scratch, mark);
@@ -262,7 +263,7 @@ static bool tells(World *w, Value v, const Node *n) {
 static bool of_fractions(World *w, Value v, const Node *n) {
     const bool real = is_wide_float(value_type(w, v)->dtype), cast = n->op == &op_cast;
     if (input_name(w, v) || v != n->out || !n->nin || !n->in[0]) return false;
-    return cast ? !real && row(w, n->in[0])->by > 1
+    return cast ? !real && row(w, n->in[0])->divisor > 1
                 : real && n->op->define && (!n->op->value || n->op == &op_div);
 }
 
@@ -276,7 +277,7 @@ static Elements elements_of(World *w, Value v, int64_t count) {
     Elements e = real ? numbers(w, &n, count) : (Elements){0};
     if (e.numbers) return e;
     if (of_fractions(w, v, &n)) return arithmetic(w, &n, count);
-    if (tells(w, v, &n)) e = (Elements){.list = computed_elements(w, &n, count), .by = 1};
+    if (tells(w, v, &n)) e = (Elements){.list = computed_elements(w, &n, count), .divisor = 1};
     return e.list.v || real || !runs ? e : numbers(w, &n, count);
 }
 static void compute_value(World *w, Value v) {
@@ -312,7 +313,7 @@ bool value_elements(World *w, Value v, PolyList *out) {
     ids_sort(p.n, p.v);
     for (int k = 0; k < p.n; k++) compute_value(w, p.v[k]);
     arena_reset(w->scratch, mark);
-    *out = row(w, v)->by == 1 ? row(w, v)->list : (PolyList){0};
+    *out = row(w, v)->divisor == 1 ? row(w, v)->list : (PolyList){0};
     return out->v != NULL;
 }
 

@@ -14,11 +14,11 @@ typedef struct BlobInfo {
 } BlobInfo;
 typedef struct Elements { /* what shapevalue.c knows about the elements of a value */
     PolyList list;        /* v is NULL if the elements are not known */
-    int64_t by; /* a divisor: each element is its polynomial in the list divided by this number; 1
-                   for integers */
-    const void *numbers; /* the elements as numbers of the value's type, where a node was run on
-                            known numbers; else NULL */
-    uint32_t resets;     /* 1 + w->resets at the time of computation; 0: never computed */
+    int64_t divisor;      /* each element is its polynomial in the list divided by this
+                             number; 1 for integers */
+    const void *numbers;  /* the elements as numbers of the value's type, where a node was run on
+                             known numbers; else NULL */
+    uint32_t resets;      /* 1 + w->resets at the time of computation; 0: never computed */
 } Elements;
 typedef struct Expansion { /* the parsed expansion of a composite operator */
     LineList *lines;
@@ -30,7 +30,7 @@ typedef struct GraphTables {
     Column border;   /* the stamp of the last walk that stopped at this value because it is a graph
                         input */
     Column elements; /* shapevalue.c: Elements of each value */
-    Column infinity; /* infinities.c: the Reach of each value */
+    Column infinity; /* infinities.c: the InfinityReach of each value */
     uint32_t stamp;  /* the number of the latest walk */
     Expansion *expansion; /* rewrite.c: indexed by operator number */
 } GraphTables;

@@ -106,7 +106,7 @@ static void walk_graph(Walk *k, const Graph *g) {
 
 static void walk_instance(World *w, Arena *a, const Instance *i, Text *out) {
     Walk k = {.w = w, .arena = a, .out = *out};
-    k.number = ARENA_NEW(a, int, node_count(w) + 1);
+    k.number = ARENA_NEW(a, int, value_last(w) + 1);
     walk_graph(&k, &i->from);
     walk_graph(&k, &i->to);
     /* Inputs that neither side reads still have sizes, which are not negative. */

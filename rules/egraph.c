@@ -17,7 +17,7 @@ EGraph *egraph_new(World *w, Arena *a, Facts *facts) {
 
 static ClassEntry *class_entry(EGraph *g, Value v) {
     if (v >= g->room) {
-        uint32_t room = 2 * (v > node_count(g->w) ? v : node_count(g->w)) + 64;
+        uint32_t room = 2 * (v > value_last(g->w) ? v : value_last(g->w)) + 64;
         ClassEntry *more = ARENA_NEW(g->arena, ClassEntry, room);
         if (g->room) memcpy(more, g->v, g->room * sizeof *more);
         g->v = more;

@@ -159,7 +159,7 @@ static const char *value_name(JsonWriter *j, const int *at, Value v) {
    inputs keep their names. */
 static void put_graph(JsonWriter *j, cJSON *to, const char *name, const Graph *g) {
     NodeList live = graph_live(j->w, j->arena, g);
-    int *at = ARENA_NEW(j->arena, int, node_count(j->w) + 1), results = 0;
+    int *at = ARENA_NEW(j->arena, int, value_last(j->w) + 1), results = 0;
     cJSON *side = object(j, to, name), *nodes = array(j, side, "nodes");
     for (int k = 0; k < live.n; k++) {
         Node n = node_get(j->w, live.v[k]);

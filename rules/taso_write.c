@@ -185,7 +185,7 @@ static bool make_side(Maker *m, int side, const Graph *g) {
 
 bool taso_make(World *w, Arena *a, const Instance *i, bool same, TasoRule *out, const char **why) {
     Maker m = {.w = w, .arena = a, .i = i, .rule = out, .pad = same ? 0 : 1};
-    m.at = ARENA_NEW(a, TasoTensor, node_count(w) + 1);
+    m.at = ARENA_NEW(a, TasoTensor, value_last(w) + 1);
     memset(out, 0, sizeof *out);
     out->nout = i->from.nout;
     bool good = out->nout <= TASO_OUTPUTS || taso_refuse(&m, "too large");

@@ -5,7 +5,7 @@
 
 /* Returns the value of this name in the model of side `s`; 0: there is none. */
 static Value find_name(const Side *s, World *w, const char *name) {
-    for (Value v = node_count(w); name && v > 0; v--) {
+    for (Value v = value_last(w); name && v > 0; v--) {
         const char *other = model_value_name(s->model, v);
         if (other && !strcmp(other, name)) return v;
     }

@@ -13,7 +13,7 @@
 
 Derivation derivation_new(World *w, Arena *a, Facts *facts, const Library *library,
                           const Graph *g) {
-    uint32_t n = node_count(w) + 1;
+    uint32_t n = value_last(w) + 1;
     return (Derivation){.w = w,
                         .arena = a,
                         .facts = facts,
@@ -368,7 +368,7 @@ static bool assign_matches(Round *r, NodeList live) {
 static bool run_round(Round *r) {
     Derivation *d = r->d;
     NodeList live = graph_live(d->w, d->w->scratch, &d->graph);
-    uint32_t n = node_count(d->w) + 1;
+    uint32_t n = value_last(d->w) + 1;
     r->map = (ValueMap){n, ARENA_NEW(d->w->scratch, Value, n)};
     if (!d->bare) r->numbering = numbering_new(d->w, d->w->scratch, &d->graph);
     if (!d->bare) r->log = prooflog_round(d->arena, &d->log);

@@ -86,7 +86,7 @@ static bool takes_away(const Effect *x, int step) {
 
 const bool *derivation_shown(const Derivation *d, Arena *a) {
     Effect x = {.d = d,
-                .plain = ARENA_NEW(a, bool, node_count(d->w) + 1),
+                .plain = ARENA_NEW(a, bool, value_last(d->w) + 1),
                 .shown = ARENA_NEW(a, bool, d->nstep),
                 .waiting = ARENA_NEW(a, int, d->nstep)};
     find_plain(&x);

@@ -19,11 +19,11 @@ typedef struct Half {
 } Half;
 
 static const void *drawn_input(void *user, int index, const char *name, const Type *t,
-                               const void *usual) {
+                               const void *default_bytes) {
     Half *h = user;
     const CheckOptions *c = &h->o->check;
     int64_t dim[RANK_MAX], n;
-    (void)usual; /* check_input takes the default into account */
+    (void)default_bytes; /* check_input takes the default into account */
     if (!element_readable(t->dtype) || !oracle_dims(h->w, t, (Sizes){0}, dim, &n)) return NULL;
     void *data = arena_alloc(h->w->arena, element_bytes(t->dtype, n));
     check_input(c, name, t->dtype, index, h->sample, n, data);

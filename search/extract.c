@@ -156,7 +156,7 @@ static double improve_choices(Selection *c, int nout, const Value out[]) {
 static void open_selection(Selection *c) {
     World *w = c->x->w;
     c->nodes = egraph_live(c->x->g, c->arena);
-    c->room = node_count(w) + 64;
+    c->room = value_last(w) + 64;
     c->price = ARENA_NEW(c->arena, double, c->room);
     c->tree = ARENA_NEW(c->arena, double, c->room);
     c->constant = ARENA_NEW(c->arena, bool, c->room);

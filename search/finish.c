@@ -181,7 +181,7 @@ static bool restore_constants(Finish *f, Error *e) {
     Arena *a = w->scratch;
     NodeList live = graph_live(w, a, &f->d->graph), old = graph_live(w, a, &f->source->original);
     /* By value: a live constant that is not yet replaced. */
-    bool *open = ARENA_NEW(a, bool, node_count(w) + 1);
+    bool *open = ARENA_NEW(a, bool, value_last(w) + 1);
     for (int k = 0; k < live.n; k++) open[live.v[k]] = constant_get(w, live.v[k], NULL, NULL);
     f->from = ARENA_NEW(a, Value, live.n);
     f->to = ARENA_NEW(a, Value, live.n);

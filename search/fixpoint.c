@@ -133,7 +133,7 @@ typedef struct GraphState {
 
 static void refresh_state(Derivation *d, GraphState *p) {
     arena_free(p->arena);
-    p->work += node_count(d->w);
+    p->work += value_last(d->w);
     p->graphs++;
     p->arena = arena_new(arena_escape(d->arena), 0);
     p->matcher = matcher_new(d->w, p->arena, &d->graph, d->facts);

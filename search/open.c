@@ -229,7 +229,7 @@ static bool open_source(Run *r) {
     }
     r->source.facts = graph_facts(r->w, r->arena, &r->source.original);
     if (!run_bind_sizes(r, 0)) return false;
-    r->source.model_nodes = node_count(r->w);
+    r->source.model_nodes = value_last(r->w);
     model_release_pages(r->source.model);
     return true;
 }

@@ -62,7 +62,7 @@ static bool read_part(CutPart *p, const Run *whole, const bool core[], PartBorde
     if (!graph_fold(p->w, p->arena, &s->original, PREFOLD_BYTES, &whole->source.prefold, &s->start,
                     &s->prefold, &p->error))
         return *why = "its constants cannot be computed", false;
-    s->model_nodes = node_count(p->w);
+    s->model_nodes = value_last(p->w);
     s->facts = graph_facts(p->w, p->arena, &s->original);
     return true;
 }

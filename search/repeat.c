@@ -16,7 +16,7 @@ typedef struct Repeated {
 } Repeated;
 
 static void make_room(Repeated *x) {
-    const uint32_t n = node_count(x->r->w) + 1;
+    const uint32_t n = value_last(x->r->w) + 1;
     if (n <= x->map.n) return;
     x->map = (ValueMap){2 * n, ARENA_NEW(x->arena, Value, 2 * n)};
 }

@@ -244,7 +244,7 @@ static void copies_of_weights_take_turns(void **state) {
                                                .known = known,
                                                .copies = copies,
                                                .seed = 1,
-                                               .beat = INFINITY},
+                                               .give_up_seconds = INFINITY},
                                  &f->error) > 0);
         assert_int_equal(f->device.nseen, copies);
         assert_true(f->device.largest >= 1 << 20);
@@ -286,10 +286,12 @@ static void timing_survives_a_lack_of_memory(void **state) {
     for (int64_t k = 1; seconds < 0; k++, failures++) {
         Error e = {0};
         mem_fail_at(k);
-        seconds = profile_step(
-            &(StepTiming){
-                .backend = &backend, .device = &f->device, .step = &s.step, .seed = 1, .beat = 0},
-            &e);
+        seconds = profile_step(&(StepTiming){.backend = &backend,
+                                             .device = &f->device,
+                                             .step = &s.step,
+                                             .seed = 1,
+                                             .give_up_seconds = 0},
+                               &e);
         mem_fail_at(0);
         if (seconds < 0) assert_int_equal(e.kind, E_MEMORY);
     }
@@ -303,11 +305,12 @@ static void parts_of_one_slot_have_room(void **state) {
     View v[2] = {view_dense(0, 1, 1, &size), view_dense(0, 1, 1, &size)};
     v[1].offset = 100000;
     const Step s = {.kind = S_COPY, .nview = 2, .view = v};
-    assert_true(
-        profile_step(
-            &(StepTiming){
-                .backend = &backend, .device = &f->device, .step = &s, .seed = 1, .beat = 0},
-            &f->error) > 0);
+    assert_true(profile_step(&(StepTiming){.backend = &backend,
+                                           .device = &f->device,
+                                           .step = &s,
+                                           .seed = 1,
+                                           .give_up_seconds = 0},
+                             &f->error) > 0);
     assert_true(f->device.largest >= 100010 * sizeof(float));
 }
 
@@ -319,11 +322,12 @@ static void a_view_may_run_backwards(void **state) {
     v[1].offset = size - 1, v[1].stride[0] = -1;
     const Step s = {.kind = S_COPY, .nview = 2, .view = v};
     f->device.largest = 0;
-    assert_true(
-        profile_step(
-            &(StepTiming){
-                .backend = &backend, .device = &f->device, .step = &s, .seed = 1, .beat = 0},
-            &f->error) > 0);
+    assert_true(profile_step(&(StepTiming){.backend = &backend,
+                                           .device = &f->device,
+                                           .step = &s,
+                                           .seed = 1,
+                                           .give_up_seconds = 0},
+                             &f->error) > 0);
     assert_true(f->device.largest >= (size_t)size * sizeof(float));
 }
 

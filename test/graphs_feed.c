@@ -23,8 +23,8 @@ static bool make(World *w, int n, const char **option, Feed *f, Error *e) {
     FeedInput *input = ARENA_NEW(a, FeedInput, INPUTS);
     for (int k = 0; k < INPUTS; k++) {
         in[k] = graph_input(w, name[k], &(Type){.dtype = dtype[k]});
-        input[k] =
-            (FeedInput){.name = name[k], .dtype = dtype[k], .domain = domain[k], .known = known[k]};
+        input[k] = (FeedInput){
+            .name = name[k], .dtype = dtype[k], .domain = domain[k], .has_default = known[k]};
     }
     *e = (Error){0};
     if (!feed_options(a, (StringList){n, option}, &o, e)) return false;

@@ -94,7 +94,7 @@ static void a_step_on_the_host_has_a_time(void **state) {
                                                           .step = &p->step[k].step,
                                                           .known = known,
                                                           .seed = 1,
-                                                          .beat = (double)INFINITY},
+                                                          .give_up_seconds = (double)INFINITY},
                                             &e);
         if (seconds <= 0) fail_msg("step %d: %s", k, e.reason);
     }

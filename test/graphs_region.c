@@ -54,8 +54,8 @@ static void equal_layers_are_one_region(void **state) {
    region. */
 static bool convex(World *w, const Graph *g, const Region *r) {
     NodeList live = graph_live(w, w->arena, g);
-    bool *inside = ARENA_NEW(w->arena, bool, node_count(w) + 1),
-         *left = ARENA_NEW(w->arena, bool, node_count(w) + 1);
+    bool *inside = ARENA_NEW(w->arena, bool, value_last(w) + 1),
+         *left = ARENA_NEW(w->arena, bool, value_last(w) + 1);
     for (int k = 0; k < r->nnode; k++) inside[r->node[k]] = true;
     for (int k = 0; k < live.n; k++) {
         Node n = node_get(w, live.v[k]);

@@ -185,7 +185,7 @@ static void steps_alone_are_timed_by_recordings(void **state) {
                                                               .device = bed.device.device,
                                                               .step = &bed.plan->step[k].step,
                                                               .seed = 1,
-                                                              .beat = (double)INFINITY},
+                                                              .give_up_seconds = (double)INFINITY},
                                                 &e);
             if (seconds <= 0) fail_msg("step %d: %s", k, e.reason);
         }

@@ -247,7 +247,7 @@ static void profiles_record_what_has_run(void **state) {
                                            .known = known,
                                            .copies = 8,
                                            .seed = 1,
-                                           .beat = 1e9},
+                                           .give_up_seconds = 1e9},
                              &e) > 0);
     assert_true(recordings > 0);
     host->close(d);

@@ -183,10 +183,10 @@ static void what_costs_too_much_is_freed(void **state) {
     open_priced(&f);
     f.neg = 1000;
     Graph g = graph_of(f.w, "graph g %x : F [3]\nbody\n %a = abs %x\n %y = sqrt %a\n out %y\n");
-    NodeId before = node_count(f.w);
+    NodeId before = value_last(f.w);
     RegionSolution s = search(&f, &g, 1.0, 50);
     assert_true(s.graphs > 0);
-    assert_int_equal(node_count(f.w), before);
+    assert_int_equal(value_last(f.w), before);
     close_fixture(&f);
 }
 
@@ -199,10 +199,10 @@ static void rejected_graphs_are_freed(void **state) {
         graph_of(f.w, "graph g %x : F [3]   %u : F [3]   %v : F [3]\nbody\n %p = add %x %u\n %q "
                       "= add %x %v\n out %p %q\n");
     f.library.rule[3].on = false;
-    NodeId before = node_count(f.w);
+    NodeId before = value_last(f.w);
     RegionSolution s = search(&f, &g, 1.0, 50);
     assert_int_equal(s.n, 0);
-    assert_int_equal(node_count(f.w), before);
+    assert_int_equal(value_last(f.w), before);
     close_fixture(&f);
 }
 
@@ -401,7 +401,7 @@ static Derivation derive_by(Fixture *f, int n, const char *const name[], const G
     bool *on = ARENA_NEW(f->arena, bool, f->library.n);
     for (int k = 0; k < f->library.n; k++) on[k] = f->library.rule[k].on;
     Derivation d = derivation_new(f->w, f->arena, facts_new(f->w, f->arena), &f->library, g);
-    d.model_nodes = node_count(f->w);
+    d.model_nodes = value_last(f->w);
     assert_true(derive_fixpoint(&d, on, NULL, (FixpointLimits){.applications = 100}, &f->error));
     return d;
 }

@@ -96,7 +96,7 @@ static RuleSet read_all(Arena *a) {
 static bool is_general(const Trial *t) {
     uint64_t inputs = ((uint64_t)1 << t->instance.ninput) - 1,
              symbols = ((uint64_t)1 << t->instance.nsymbol % 64) - 1;
-    return t->elements && t->inhabited == inputs && t->wide == symbols;
+    return t->elements && t->inputs_nonempty == inputs && t->symbols_above_one == symbols;
 }
 
 /* Runs the prover's own search for counterexamples, which draws shapes and data differently and

@@ -277,7 +277,7 @@ static void check_rule(const Rule *rule, const int length[], bool exact, bool *c
                                .from = c->facts.from,
                                .to = c->facts.to};
         import_init(&c->import);
-        c->tensor = ARENA_NEW(c->t.arena, Tensor, node_count(w) + 2);
+        c->tensor = ARENA_NEW(c->t.arena, Tensor, value_last(w) + 2);
         c->random = (Random){11, 0};
         for (int k = 0; k < c->t.instance.nreal; k++)
             c->param[k] = world_word(w, c->t.instance.real[k]);

@@ -13,7 +13,7 @@ enum { CONSTANT_WORD = 1 << 20 /* added to a constant's number, above the number
 
 void import_init(NfImport *m) {
     for (int k = 0; k < RANK_MAX; k++) m->index[k] = variable_new(m->p);
-    m->room = node_count(m->p->w) + 1;
+    m->room = value_last(m->p->w) + 1;
     m->form = ARENA_NEW(m->p->arena, Nf, m->room);
     m->done = ARENA_NEW(m->p->arena, bool, m->room);
     m->reads = ARENA_NEW(m->p->arena, Parts, m->room);

@@ -328,7 +328,7 @@ static bool prepare_sides(Refute *r, const RefuteOptions *o) {
     r->is_size = ARENA_NEW(r->arena, bool, nsymbol);
     for (int k = 0; k < i->nsymbol; k++) add_free(r, i->symbol[k], i->is_size[k]);
     for (int k = 0; k < r->facts.nsolved; k++) collect_sizes(r, r->facts.to[k]);
-    r->ntensor = node_count(w) + 1;
+    r->ntensor = value_last(w) + 1;
     r->tensor = ARENA_NEW(r->arena, Tensor, r->ntensor);
     uint32_t *param = ARENA_NEW(r->arena, uint32_t, i->nreal + 1);
     for (int k = 0; k < i->nreal; k++) param[k] = world_word(w, i->real[k]);

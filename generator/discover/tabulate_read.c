@@ -10,7 +10,7 @@ Value table_node(Tabulation *x, const Op *op, const Attr *attr, int n, const Val
     for (int k = 0; k < n; k++)
         if (!in[k]) return 0;
     if (!op || x->left <= 0) return 0;
-    const NodeId last = node_count(x->w);
+    const NodeId last = value_last(x->w);
     const Value v = node_make(x->w, op, attr, n, in, 1, &why);
     x->left -= v > last;
     return v;

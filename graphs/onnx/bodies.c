@@ -30,7 +30,7 @@ int model_bodies(Model *m, Arena *a, ModelBody **out) {
                             .attr = k,
                             .nodes = g.node.n,
                             .name = arena_format(a, "%s of %s '%s'", slice_text(a, attr->name),
-                                                 x->type, node_shown(a, x))};
+                                                 x->type, node_display_name(a, x))};
         }
     *out = list;
     return n;
@@ -121,7 +121,7 @@ Slice body_known_state(const Model *m, Arena *a, const OnnxNode *n, const GraphI
     int times = 0;
     for (int j = 0; j < g->output.n; j++) times += slice_equal(info_name(m, g->output.v[j]), name);
     if (times != 1 || !slice_equal(info_name(m, g->output.v[k - 1]), name) ||
-        intern_find(m->names, other, strlen(other)))
+        intern_find(m->name_numbers, other, strlen(other)))
         return (Slice){0};
     return given_tensor(m, n->in[k]);
 }
@@ -375,7 +375,7 @@ static bool put_graph_of_bodies(Splice *x, Pieces *out) {
         const Slice name = f.number == GRAPH_INITIALIZER
                                ? wire_bytes(wire_inner(&w, f.bytes), TENSOR_NAME)
                                : (Slice){0};
-        const NameId id = name.n ? intern_find(m->names, name.at, name.n) : 0;
+        const NameId id = name.n ? intern_find(m->name_numbers, name.at, name.n) : 0;
         bool stays = !id || m->name[id].pinned || m->name[id].source != FROM_INITIALIZER ||
                      intern_find(x->read, name.at, name.n);
         for (int k = 0; k < m->graph.nout; k++) stays |= m->output[k] == id;
@@ -406,7 +406,7 @@ bool model_with_bodies(Model *m, int n, const ModelBody body[], const Piece resu
     Splice x = {.m = m, .a = a, .n = n, .body = body, .why = why};
     Error e = {0};
     *why = "a result cannot be read";
-    if (!m->own_names) m->own_names = intern_count(m->names);
+    if (!m->own_names) m->own_names = intern_count(m->name_numbers);
     x.known = m->own_names, x.result = ARENA_NEW(a, FileIndex, n);
     for (int k = 0; k < n; k++)
         if (result[k].at &&

@@ -238,7 +238,7 @@ static bool node_inputs(const Search *s, const OnnxNode *n, Value in[], bool *co
     return true;
 }
 
-static void see_node(Search *s, int i) {
+static void classify_node(Search *s, int i) {
     OnnxNode n = s->x->body.node[i];
     MotionNode *node = &s->x->node[i];
     Value *in = ARENA_NEW(s->a, Value, n.x.nin), *out = ARENA_NEW(s->a, Value, n.x.nout);
@@ -299,7 +299,7 @@ static bool read_body(Search *s, Import *import) {
     if (!find_states(import, &states) || !body_read(import, "body", b) ||
         b->g.input.n < states.in + states.n || b->g.output.n < states.out + states.n)
         return false;
-    x->nname = intern_count(s->m->names) + 1;
+    x->nname = intern_count(s->m->name_numbers) + 1;
     x->name = ARENA_NEW(s->a, MotionName, x->nname);
     x->node = ARENA_NEW(s->a, MotionNode, b->g.node.n);
     define(x, b->g.input.n, b->in), define(x, b->g.initializer.n, b->weight);
@@ -315,7 +315,7 @@ bool motion_find(Model *m, const MotionLimits *limits, int node, Motion *x) {
     *x = (Motion){.m = m, .n = &m->node[node]};
     Import import = {.m = m, .w = m->w, .n = &m->node[node]};
     if (!read_body(&s, &import)) return false;
-    for (int i = 0; i < x->body.g.node.n; i++) see_node(&s, i);
+    for (int i = 0; i < x->body.g.node.n; i++) classify_node(&s, i);
     if (!x->nheavy) return false;
     take_nodes(x);
     leave_nodes(x);

@@ -11,8 +11,8 @@ NameId name_id(Model *m, Slice s, Error *e) {
         return error_set(e, E_INVALID, m->path, "byte %zu: a name with a zero byte",
                          (size_t)(s.at - m->x.bytes.at)),
                0;
-    NameId id = intern_put(m->names, s.at, s.n);
-    ARENA_GROW(m->w->arena, m->name, m->room, id + 1);
+    NameId id = intern_put(m->name_numbers, s.at, s.n);
+    ARENA_GROW(m->w->arena, m->name, m->name_room, id + 1);
     if (!m->name[id].text) m->name[id].text = slice_text(m->w->arena, s);
     return id;
 }
@@ -46,18 +46,18 @@ bool node_read(Model *m, Wire message, OnnxNode *n) {
     n->type = slice_text(a, n->x.type);
     n->domain = slice_text(a, n->x.domain);
     n->version = model_opset(m, n->x.domain);
-    n->call = model_has_function(m, n->x.domain, n->x.type);
+    n->calls_function = model_has_function(m, n->x.domain, n->x.type);
     n->in = ARENA_NEW(a, NameId, n->x.nin), n->out = ARENA_NEW(a, NameId, n->x.nout);
     return true;
 }
 
-const char *node_shown(Arena *a, const OnnxNode *n) {
+const char *node_display_name(Arena *a, const OnnxNode *n) {
     return n->name[0] ? n->name : n->x.nout ? slice_text(a, n->x.out[0]) : "";
 }
 
 const char *node_place(Model *m, const OnnxNode *n) {
-    const char *shown = node_shown(m->w->arena, n);
-    if (n->inner)
+    const char *shown = node_display_name(m->w->arena, n);
+    if (n->of_subgraph)
         return arena_format(m->w->arena, "%s: node '%.60s' (%.40s) of a subgraph", m->path, shown,
                             n->type);
     return arena_format(m->w->arena, "%s: node %d '%.60s' (%.40s)", m->path, n->number, shown,

@@ -20,9 +20,10 @@ typedef struct NameInfo {
     int index;  /* of the input, initializer or node, by source */
     Slice type; /* the ValueInfoProto of this name; absent if there is none */
     Value value;
-    Value fallback; /* of an input: its default, a constant; 0 if it has none */
-    bool used;      /* by a node or a subgraph, or as an output of the graph */
-    bool inner;     /* a subgraph defines this name, so it must not be given to a new value */
+    Value fallback;           /* of an input: its default, a constant; 0 if it has none */
+    bool used;                /* by a node or a subgraph, or as an output of the graph */
+    bool defined_in_subgraph; /* a subgraph defines this name, so it must not be given to a new
+                                 value */
     /* Training information or an annotation refers to it: it must keep its name and meaning. */
     bool pinned;
     bool trained; /* training changes its value, so this initializer is not a constant */
@@ -39,14 +40,14 @@ typedef struct OnnxNode {
     const char *reason; /* why it is opaque; NULL if it is not */
     /* A size of its result that depends on data; the symbol is made once and reused. */
     Poly count;
-    int number;      /* its position in the file as it was read */
-    bool inner;      /* it belongs to a subgraph, so it is not in Model.node */
-    bool impossible; /* an input has a rank that ONNX forbids, so every run fails at this node */
+    int number;       /* its position in the file as it was read */
+    bool of_subgraph; /* it belongs to a subgraph, so it is not in Model.node */
+    bool impossible;  /* an input has a rank that ONNX forbids, so every run fails at this node */
     /* It calls a function that the model defines, even if it is named like an operator. */
-    bool call;
+    bool calls_function;
     /* The node made of it, if that carries a serial number (opaque or random): made once, then
        rebuilt when it is normalized on other inputs. */
-    NodeId random;
+    NodeId serial_node;
 } OnnxNode;
 
 /* The names that a node reads: its inputs, followed by the outer names that its subgraphs
@@ -103,12 +104,12 @@ struct Model {
     Slice mapped; /* the file; x.bytes differ from it once calls of functions were inlined */
     FileIndex x;  /* the parts of the file */
     MappedFile *external;
-    Intern *names, *sizes; /* number the names of values, and those of sizes */
+    Intern *name_numbers, *size_numbers; /* number the names of values, and those of sizes */
     /* The last name of the model itself, before model_with_bodies added names of results; 0: it
        added none yet. */
     NameId own_names;
     NameInfo *name; /* by NameId */
-    uint32_t room;
+    uint32_t name_room;
     SizeName *size; /* by number of the size's name */
     uint32_t size_room;
     bool borrowed;    /* the bytes of the file belong to the caller, who unmaps them */
@@ -149,7 +150,7 @@ bool model_allows(const Model *, const char *domain);
 /* Reads a NodeProto except for the names of its values; in[] and out[] have room for these. */
 bool node_read(Model *, Wire message, OnnxNode *);
 /* The node's name or, if it has none, that of its first result. */
-const char *node_shown(Arena *, const OnnxNode *);
+const char *node_display_name(Arena *, const OnnxNode *);
 /* The place of an error, for messages: file, number, name and type of the node. */
 const char *node_place(Model *, const OnnxNode *);
 /* import/values.c: reads the type from a ValueInfoProto; the type is not `known` if the message

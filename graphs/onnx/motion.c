@@ -34,7 +34,7 @@ static const char *fresh_name(Mover *x, const char *name) {
         const char *text =
             k ? arena_format(x->a, "%s/once_%d", name, k) : arena_format(x->a, "%s/once", name);
         const size_t n = strlen(text);
-        if (intern_find(x->m->names, text, n) || intern_find(x->value, text, n)) continue;
+        if (intern_find(x->m->name_numbers, text, n) || intern_find(x->value, text, n)) continue;
         intern_put(x->value, text, n);
         return text;
     }
@@ -194,7 +194,7 @@ static MovedNodes moved_nodes(Arena *a, const Motion *o, const char *body) {
     for (int k = 0; k < o->body.g.node.n; k++) {
         const OnnxNode *n = &o->body.node[k];
         if (!o->node[k].stays)
-            list.node[list.n++] = arena_format(a, "%s '%s'", n->type, node_shown(a, n));
+            list.node[list.n++] = arena_format(a, "%s '%s'", n->type, node_display_name(a, n));
     }
     return list;
 }

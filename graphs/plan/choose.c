@@ -35,7 +35,7 @@ struct Chooser {
     Chosen *chosen; /* by number of the key in `texts` */
     uint32_t room;
     int missing, found; /* see chooser_missing, chooser_found */
-    bool again;         /* times of steps in the file are ignored */
+    bool remeasure;     /* times of steps in the file are ignored */
     double cold; /* seconds that a byte of weights takes beyond the time of a step alone; < 0: not
                     known yet */
 };
@@ -60,16 +60,17 @@ double choose_model(StepKind kind, double flops, double bytes) {
 
 /* ---- one algorithm */
 
-/* The seconds of an algorithm; < 0 if they are neither known nor measurable. Beyond `beat`, the
-   exact time does not matter. */
+/* The seconds of an algorithm; < 0 if they are neither known nor measurable. Beyond
+   `give_up_seconds`, the exact time does not matter. */
 static double time_algorithm(Chooser *c, Text *key, const PlanStep *s, int choice,
-                             const bool known[], int copies, double beat) {
+                             const bool known[], int copies, double give_up_seconds) {
     Error ignored = {0};
     const uint32_t size = (uint32_t)key->size;
     double seconds = -1;
     text_add(key, " choice %d", choice);
     if (copies > 1) text_add(key, " in turn with %d others", copies - 1);
-    bool found = c->db && !c->again && costdb_get(c->db, "step", c->identity, key->data, &seconds);
+    bool found =
+        c->db && !c->remeasure && costdb_get(c->db, "step", c->identity, key->data, &seconds);
     c->found += found;
     if (!found && !c->options.frozen) {
         seconds = profile_step(&(StepTiming){.backend = c->backend,
@@ -79,10 +80,10 @@ static double time_algorithm(Chooser *c, Text *key, const PlanStep *s, int choic
                                              .known = known,
                                              .copies = copies,
                                              .seed = c->options.seed,
-                                             .beat = beat},
+                                             .give_up_seconds = give_up_seconds},
                                &ignored);
         if (seconds < 0) seconds = INFINITY; /* it cannot be run */
-        if (c->db && c->again) costdb_forget(c->db, "step", c->identity, key->data, &ignored);
+        if (c->db && c->remeasure) costdb_forget(c->db, "step", c->identity, key->data, &ignored);
         if (c->db) costdb_put(c->db, "step", c->identity, key->data, seconds, &ignored);
     }
     key->size = size;
@@ -175,7 +176,7 @@ double choose_plan(Chooser *c, Arena *scratch, Plan *p) {
 void choose_again(Chooser *c) {
     intern_free(c->texts);
     c->texts = intern_new(c->arena);
-    c->again = true;
+    c->remeasure = true;
 }
 
 /* ---- making one */

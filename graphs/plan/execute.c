@@ -20,7 +20,8 @@ struct Runner {
     Cleanup cleanup;
     const Plan *plan;
     const Relief *relief; /* set while the runner is made; NULL: none */
-    int64_t met; /* bytes of constants that kernels have read since the last call of relief */
+    /* Bytes of constants that kernels have read since the last call of relief. */
+    int64_t bytes_read;
     const Backend *backend;
     Device *device;
     Arena *arena, *made; /* made: results of steps that run once, until everything is compiled */
@@ -28,9 +29,9 @@ struct Runner {
     OpenDevice cpu;     /* runs the steps that the back end cannot run */
     void **slot;        /* by slot: its memory on the device */
     const void **known; /* by slot: its contents if they never change; NULL: not known (yet) */
-    bool *own, *held;   /* own: the memory of slot k was allocated for it; held: it is shared by all
-                           who hold such contents */
-    int *writer;        /* by slot: the last step that writes it */
+    bool *allocated, *shared; /* allocated: the memory of slot k was allocated for it; shared: it is
+                         shared by all who hold such contents */
+    int *writer;              /* by slot: the last step that writes it */
     char *work;
     void *workspace;
     bool ready;    /* inputs are set, and all steps have run once */
@@ -55,15 +56,16 @@ static bool device_failed(const Runner *r, const char *what, const char *place, 
 static bool alloc_slot(Runner *r, int k, Error *e) {
     size_t bytes = (size_t)r->plan->slot[k].bytes;
     r->slot[k] = r->backend->alloc(r->device, bytes ? bytes : 1);
-    r->own[k] = r->slot[k] != NULL;
-    return r->own[k] || no_memory(e, "a tensor", (double)bytes);
+    r->allocated[k] = r->slot[k] != NULL;
+    return r->allocated[k] || no_memory(e, "a tensor", (double)bytes);
 }
 
 /* Another slot with the same contents that has memory of its own; -1 if there is none. */
 static int same_constant(const Runner *r, int k) {
     const Plan *p = r->plan;
     for (int j = 0; j < p->nslot; j++)
-        if (r->own[j] && p->slot[j].data == p->slot[k].data && p->slot[j].bytes == p->slot[k].bytes)
+        if (r->allocated[j] && p->slot[j].data == p->slot[k].data &&
+            p->slot[j].bytes == p->slot[k].bytes)
             return j;
     return -1;
 }
@@ -71,14 +73,14 @@ static int same_constant(const Runner *r, int k) {
 static bool hold_constant(Runner *r, int k, Error *e) {
     const Slot *s = &r->plan->slot[k];
     r->slot[k] = r->backend->hold(r->device, s->data, (size_t)s->bytes);
-    r->own[k] = r->held[k] = r->slot[k] != NULL;
-    return r->own[k] || no_memory(e, "a constant", (double)s->bytes);
+    r->allocated[k] = r->shared[k] = r->slot[k] != NULL;
+    return r->allocated[k] || no_memory(e, "a constant", (double)s->bytes);
 }
 
 static void slot_release(Runner *r, int k) {
-    if (r->held[k]) r->backend->drop(r->device, r->slot[k]);
-    else if (r->own[k]) r->backend->release(r->device, r->slot[k]);
-    r->own[k] = r->held[k] = false;
+    if (r->shared[k]) r->backend->drop(r->device, r->slot[k]);
+    else if (r->allocated[k]) r->backend->release(r->device, r->slot[k]);
+    r->allocated[k] = r->shared[k] = false;
 }
 
 static bool take_constant(Runner *r, int k, Error *e) {
@@ -132,7 +134,7 @@ static void drop_passed(Runner *r) {
         for (int j = 0; j < p->step[k].step.nview; j++)
             if (!p->step[k].once && reads(r, k, j)) read[p->step[k].step.view[j].slot] = true;
     for (int k = 0; k < p->nslot; k++) {
-        if (r->held[k] && !read[k]) slot_release(r, k), r->slot[k] = NULL;
+        if (r->shared[k] && !read[k]) slot_release(r, k), r->slot[k] = NULL;
         if (p->slot[k].data && !r->slot[k]) r->slot[k] = r->work; /* not read */
     }
     for (int k = 0; k < p->nstep; k++)
@@ -172,11 +174,11 @@ static void relieve(Runner *r, int k) {
     const Step *s = &r->plan->step[k].step;
     for (int j = 0; j < s->nview && r->relief; j++) {
         const Slot *slot = s->view[j].slot < 0 ? NULL : &r->plan->slot[s->view[j].slot];
-        if (slot && slot->data) r->met += slot->bytes;
+        if (slot && slot->data) r->bytes_read += slot->bytes;
     }
-    if (r->met < RELIEF_BYTES) return;
+    if (r->bytes_read < RELIEF_BYTES) return;
     r->relief->give(r->relief->user);
-    r->met = 0;
+    r->bytes_read = 0;
 }
 
 /* Sets the error of a step that failed. If the step is an operator's kernel (op_kernel.h) and the
@@ -220,8 +222,8 @@ static bool prepare(Runner *r, Error *e) {
     const Plan *p = r->plan;
     r->kernel = ARENA_NEW(r->arena, StepKernel, p->nstep);
     r->slot = ARENA_NEW(r->arena, void *, p->nslot);
-    r->own = ARENA_NEW(r->arena, bool, p->nslot);
-    r->held = ARENA_NEW(r->arena, bool, p->nslot);
+    r->allocated = ARENA_NEW(r->arena, bool, p->nslot);
+    r->shared = ARENA_NEW(r->arena, bool, p->nslot);
     r->known = ARENA_NEW(r->arena, const void *, p->nslot);
     r->writer = ARENA_NEW(r->arena, int, p->nslot);
     for (int k = 0; k < p->nslot; k++) r->known[k] = p->slot[k].data;
@@ -281,7 +283,7 @@ void runner_free(Runner *r) {
     replay_free(&r->marked, r->backend);
     for (int k = 0; r->kernel && k < r->plan->nstep; k++) step_kernel_free(&r->kernel[k]);
     device_close(&r->cpu);
-    for (int k = 0; r->held && k < r->plan->nslot; k++) slot_release(r, k);
+    for (int k = 0; r->shared && k < r->plan->nslot; k++) slot_release(r, k);
     if (r->work) r->backend->release(r->device, r->work);
     if (r->workspace) r->backend->release(r->device, r->workspace);
     arena_free(r->made);

@@ -50,7 +50,9 @@ static double measure_bandwidth(const Backend *b, Device *d, double bytes, Error
     const View v[] = {tensor(0, 1, n), tensor(1, 1, n), tensor(2, 1, n)};
     const Step s = {.kind = S_EWISE, .nview = 3, .ncode = 3, .view = v, .code = code};
     const double seconds = profile_step(
-        &(StepTiming){.backend = b, .device = d, .step = &s, .seed = 1, .beat = INFINITY}, e);
+        &(StepTiming){
+            .backend = b, .device = d, .step = &s, .seed = 1, .give_up_seconds = INFINITY},
+        e);
     return seconds > 0 ? FLOATS * SUM_VIEWS * (double)n / seconds : -1;
 }
 

@@ -20,7 +20,8 @@ typedef struct Affine { /* scale * scores + mask */
 typedef struct AttentionMatch {
     PlanBuild *b;
     SlotUses uses;
-    int scores, softmax, values, scale[2], copy; /* numbers of steps; -1: none */
+    /* Numbers of steps; -1: none. */
+    int scores_step, softmax_step, values_step, scale_step[2], copy_step;
     Affine affine;
     Unseen unseen;
     View view[SDPA_VIEWS]; /* the views of the new step */
@@ -163,8 +164,9 @@ static bool softmax_of(const Step *s, Affine *out, Unseen *unseen) {
 /* ---- what matches */
 static bool take_affine(AttentionMatch *m) {
     Affine first, second;
-    const Step *s = step_at(m, m->scores);
-    if (!affine_of(s, s->ncode, &first) || !softmax_of(step_at(m, m->softmax), &second, &m->unseen))
+    const Step *s = step_at(m, m->scores_step);
+    if (!affine_of(s, s->ncode, &first) ||
+        !softmax_of(step_at(m, m->softmax_step), &second, &m->unseen))
         return false;
     if (first.mask && (second.mask || second.scale != 1)) return false;
     m->affine.scale = first.scale * second.scale;
@@ -174,25 +176,25 @@ static bool take_affine(AttentionMatch *m) {
 /* If view j of the scores' product is a tensor times a number, makes the number a factor of the
    scores and *v the tensor. */
 static void take_factor(AttentionMatch *m, int j, View *v) {
-    const int k = maker(m, m->scores, j);
+    const int k = maker(m, m->scores_step, j);
     const Step *s = k < 0 ? NULL : step_at(m, k);
     Affine factor;
-    m->scale[j - 1] = -1;
+    m->scale_step[j - 1] = -1;
     if (!s || s->kind != S_EWISE || s->nview != 2 || !view_same(&s->view[0], v)) return;
     Step as_rows = *s;
     as_rows.kind = S_ROWS;
     if (!affine_of(&as_rows, s->ncode, &factor) || factor.mask) return;
     m->affine.scale *= factor.scale;
-    m->scale[j - 1] = k;
+    m->scale_step[j - 1] = k;
     *v = s->view[1];
 }
 /* If the only reader of the result copies all of it, *y becomes the view that the copy writes. */
 static void take_copy(AttentionMatch *m, View *y) {
     const Plan *p = m->b->plan;
     const Slot *slot = &p->slot[y->slot];
-    m->copy = -1;
+    m->copy_step = -1;
     if (slot->output >= 0 || m->uses.writers[y->slot] != 1 || m->uses.readers[y->slot] != 1) return;
-    for (int k = m->values + 1; k < p->nstep; k++) {
+    for (int k = m->values_step + 1; k < p->nstep; k++) {
         const Step *s = step_at(m, k);
         if (s->kind != S_COPY || s->nview != 2 || s->ncode || s->view[1].slot != y->slot) continue;
         View out = s->view[0];
@@ -207,20 +209,22 @@ static void take_copy(AttentionMatch *m, View *y) {
             out.dim[a] = y->dim[a];
             out.stride[a] = y->dim[a] > 1 ? s->view[0].stride[from] : 0;
         }
-        m->copy = k, *y = out;
+        m->copy_step = k, *y = out;
         return;
     }
 }
 /* Whether step `values` is the last product of an attention. */
 static bool match_attention(AttentionMatch *m, int values) {
-    m->values = values;
+    m->values_step = values;
     const Step *last = step_at(m, values);
-    if (!is_product(last) || last->ncode || (m->softmax = maker(m, values, 1)) < 0) return false;
-    const Step *soft = step_at(m, m->softmax);
-    if ((soft->kind != S_SOFTMAX && soft->kind != S_ROWS) ||
-        !same_elements(&soft->view[0], &last->view[1]) || (m->scores = maker(m, m->softmax, 1)) < 0)
+    if (!is_product(last) || last->ncode || (m->softmax_step = maker(m, values, 1)) < 0)
         return false;
-    const Step *s = step_at(m, m->scores);
+    const Step *soft = step_at(m, m->softmax_step);
+    if ((soft->kind != S_SOFTMAX && soft->kind != S_ROWS) ||
+        !same_elements(&soft->view[0], &last->view[1]) ||
+        (m->scores_step = maker(m, m->softmax_step, 1)) < 0)
+        return false;
+    const Step *s = step_at(m, m->scores_step);
     const int rank = last->view[0].rank;
     if (!is_product(s) || s->view[0].rank != rank || s->view[0].dim[rank - 1] < 2 ||
         !same_elements(&soft->view[1], &s->view[0]) || !take_affine(m))
@@ -255,13 +259,14 @@ static void join_attention(AttentionMatch *m) {
     if (b->device->backend->choices(b->device->device, &s) < 1) return;
     s.view = arena_copy(b->arena, m->view, (size_t)s.nview * sizeof *m->view);
     s.param = arena_copy(b->arena, param, sizeof param);
-    const int part[] = {m->scores, m->softmax, m->values, m->scale[0], m->scale[1], m->copy};
+    const int part[] = {m->scores_step,   m->softmax_step,  m->values_step,
+                        m->scale_step[0], m->scale_step[1], m->copy_step};
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
         if (part[i] < 0) continue;
         slot_uses_add(&m->uses, b->plan, part[i], -1);
         b->plan->step[part[i]].step.nview = 0; /* gone */
     }
-    const int root = m->copy < 0 ? m->values : m->copy;
+    const int root = m->copy_step < 0 ? m->values_step : m->copy_step;
     b->plan->step[root].step = s;
     slot_uses_add(&m->uses, b->plan, root, 1);
 }

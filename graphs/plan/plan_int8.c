@@ -248,15 +248,16 @@ static int constant_slot(Int8 *f, int like, const void *data, int64_t bytes) {
 }
 /* Unsigned weights taken minus 128, and what the product then lacks: for each element of the
    result, the factor (128 - zero) times a sum of x minus x's own zero point. */
-typedef struct Apart {
+typedef struct UnsignedWeights {
     const int8_t *weights;
-    const float *lacks; /* 128 - zero, for each channel or column */
+    const float *correction; /* 128 - zero, for each channel or column */
     Step sums;
-    double less; /* to be subtracted from these sums */
-} Apart;
+    double sums_offset; /* to be subtracted from these sums */
+} UnsignedWeights;
 /* Returns false if the weights are not of this kind, or if floats would round what the product
    lacks. n: channels or columns; terms: the number of terms of a sum. */
-static bool weights_apart(const Int8 *f, const Candidate *c, int64_t n, double terms, Apart *out) {
+static bool unsigned_weights(const Int8 *f, const Candidate *c, int64_t n, double terms,
+                             UnsignedWeights *out) {
     const double exact = 1 << 24, byte = 255;
     const int64_t count = view_count(&c->w.y);
     const uint8_t *data = known_data(f, &c->w.q);
@@ -264,21 +265,21 @@ static bool weights_apart(const Int8 *f, const Candidate *c, int64_t n, double t
     if (!data || c->w.q.dtype != DT_UINT8 || !zeros_of(f, &c->w, &z) ||
         (z.size > 1 && varying_axis(&c->w.zero) != c->from))
         return false;
-    float *lacks = arena_alloc(f->b->arena, (size_t)n * sizeof *lacks);
+    float *correction = arena_alloc(f->b->arena, (size_t)n * sizeof *correction);
     for (int64_t k = 0; k < n; k++) {
         const double zero = z.view ? number_at(f, z.view, z.size > 1 ? k * z.stride : 0) : 0;
-        lacks[k] = (float)(128 - zero);
+        correction[k] = (float)(128 - zero);
         if (fabs(128 - zero) * byte * terms > exact) return false;
     }
     int8_t *bytes = arena_alloc(f->b->arena, (size_t)(count ? count : 1));
     for (int64_t i = 0; i < count; i++) bytes[i] = (int8_t)(data[c->w.q.offset + i] - 128);
-    *out = (Apart){.weights = bytes, .lacks = lacks};
+    *out = (UnsignedWeights){.weights = bytes, .correction = correction};
     return true;
 }
 /* Makes the step that computes the sums of rows of x, or the sums of its windows, which are a
    convolution with ones. The convolution has two filters, which are as fast as one. *sums becomes
    the view of the sums that has the sizes of y. */
-static bool sums_apart(Int8 *f, const Step *s, Apart *out, View *sums) {
+static bool correction_sums(Int8 *f, const Step *s, UnsignedWeights *out, View *sums) {
     const OpenDevice *device = f->b->device;
     const View *y = &s->view[0], *x = &s->view[1], *w = &s->view[2];
     const bool conv = s->kind == S_CONV;
@@ -301,7 +302,7 @@ static bool sums_apart(Int8 *f, const Step *s, Apart *out, View *sums) {
         int8_t *ones = arena_alloc(f->b->arena, (size_t)view_count(&v[2]));
         memset(ones, 1, (size_t)view_count(&v[2]));
         v[2].slot = constant_slot(f, w->slot, ones, view_count(&v[2]));
-    } else out->less = (double)s->param[s->nparam - 1] * (double)x->dim[x->rank - 1];
+    } else out->sums_offset = (double)s->param[s->nparam - 1] * (double)x->dim[x->rank - 1];
     v[0].slot = plan_slot(f->b, (Slot){view_count(&v[0]) * (int64_t)sizeof(int32_t),
                                        f->b->plan->slot[y->slot].value, NULL, -1, -1, -1});
     sums->slot = v[0].slot, sums->dtype = DT_INT32, sums->offset = 0;
@@ -309,20 +310,22 @@ static bool sums_apart(Int8 *f, const Step *s, Apart *out, View *sums) {
     sums->stride[conv ? 1 : y->rank - 1] = 0;
     return true;
 }
-/* Makes acc + lacks * (sums - less) the first thing that the step's program computes. */
-static void add_first(Int8 *f, int k, Step *s, const Apart *a, const View *sums, int64_t n) {
+/* Makes acc + correction * (sums - sums_offset) what the step's program computes first. */
+static void add_first(Int8 *f, int k, Step *s, const UnsignedWeights *a, const View *sums,
+                      int64_t n) {
     const View *y = &s->view[0];
-    View lacks = {.slot = constant_slot(f, y->slot, a->lacks, n * (int64_t)sizeof *a->lacks),
-                  .dtype = DT_FLOAT,
-                  .rank = y->rank};
-    memcpy(lacks.dim, y->dim, sizeof lacks.dim);
-    lacks.stride[s->kind == S_CONV ? 1 : y->rank - 1] = 1;
+    View correction = {
+        .slot = constant_slot(f, y->slot, a->correction, n * (int64_t)sizeof *a->correction),
+        .dtype = DT_FLOAT,
+        .rank = y->rank};
+    memcpy(correction.dim, y->dim, sizeof correction.dim);
+    correction.stride[s->kind == S_CONV ? 1 : y->rank - 1] = 1;
     const Prefix first = {2,
                           7,
-                          {*sums, lacks},
+                          {*sums, correction},
                           {{.op = C_ACC},
                            {.op = C_VIEW, .a = 0},
-                           {.op = C_CONST, .k = a->less},
+                           {.op = C_CONST, .k = a->sums_offset},
                            {.op = C_SUB, .a = 1, .b = 2},
                            {.op = C_VIEW, .a = 1},
                            {.op = C_MUL, .a = 3, .b = 4},
@@ -336,7 +339,7 @@ static bool make_int8(Int8 *f, int k) {
     Step *s = &f->b->plan->step[k].step;
     const bool conv = s->kind == S_CONV;
     Candidate c;
-    Apart apart = {0};
+    UnsignedWeights shifted = {0};
     View sums;
     if (!candidate_new(f, s, &c) || device->backend->choices(device->device, &c.step) < 1)
         return false;
@@ -346,15 +349,15 @@ static bool make_int8(Int8 *f, int k) {
     const int8_t *weights = known_weights(f, &c.w);
     const float *scales = known_scales(f, c.x_scale, &c.w, c.from, n);
     if (!scales) return false;
-    if (!weights &&
-        (!weights_apart(f, &c, n, terms, &apart) || !sums_apart(f, &c.step, &apart, &sums)))
+    if (!weights && (!unsigned_weights(f, &c, n, terms, &shifted) ||
+                     !correction_sums(f, &c.step, &shifted, &sums)))
         return false;
     View *v = arena_copy(f->b->arena, c.step.view, (size_t)c.step.nview * sizeof *v);
     v[2].slot =
-        constant_slot(f, s->view[2].slot, weights ? weights : apart.weights, view_count(&c.w.y));
+        constant_slot(f, s->view[2].slot, weights ? weights : shifted.weights, view_count(&c.w.y));
     v[s->nview].slot = constant_slot(f, s->view[0].slot, scales, n * (int64_t)sizeof *scales);
     c.step.view = v;
-    if (!weights) add_first(f, k, &c.step, &apart, &sums, n);
+    if (!weights) add_first(f, k, &c.step, &shifted, &sums, n);
     slot_uses_add(&f->uses, f->b->plan, k, -1);
     *s = c.step;
     slot_uses_add(&f->uses, f->b->plan, k, 1);

@@ -29,11 +29,11 @@ typedef struct Lowering {
     int ntask, room;
     Task *task;
     Arena *scratch;
-    uint32_t nvalue; /* length of the next two arrays, which are indexed by value */
-    Value *same;     /* for a composite's result: the value that its expansion gives; else 0 */
-    int *index;      /* the value's row; 0: not scheduled */
-    int nrow;        /* the following arrays are indexed by row */
-    View *view;      /* slot < 0: not lowered yet */
+    uint32_t nvalue;    /* length of the next two arrays, which are indexed by value */
+    Value *expanded_to; /* for a composite's result: the value that its expansion gives; else 0 */
+    int *row_of;        /* the value's row; 0: not scheduled */
+    int nrow;           /* the following arrays are indexed by row */
+    View *view;         /* slot < 0: not lowered yet */
     Home *home;
     int *output; /* 1 + index of the graph output that it is; 0: none */
     bool *read;  /* it is read by a node, or is an output */
@@ -57,40 +57,40 @@ static bool must_expand(World *w, const Node *n) {
 
 /* Extends the arrays indexed by value, since an expansion makes new nodes. */
 static void reach_values(Lowering *l) {
-    uint32_t n = node_count(l->b->w) + 1;
+    uint32_t n = value_last(l->b->w) + 1;
     if (n <= l->nvalue) return;
     n += n / 2;
     Value *same = ARENA_NEW(l->scratch, Value, n);
     int *index = ARENA_NEW(l->scratch, int, n);
     if (l->nvalue)
-        memcpy(same, l->same, l->nvalue * sizeof *same),
-            memcpy(index, l->index, l->nvalue * sizeof *index);
-    l->same = same;
-    l->index = index;
+        memcpy(same, l->expanded_to, l->nvalue * sizeof *same),
+            memcpy(index, l->row_of, l->nvalue * sizeof *index);
+    l->expanded_to = same;
+    l->row_of = index;
     l->nvalue = n;
 }
 
 static void add_task(Lowering *l, NodeId node, NodeId origin) {
     for (int port = 0; port < node_get(l->b->w, node).nout; port++)
-        l->index[node + (Value)port] = ++l->nrow;
+        l->row_of[node + (Value)port] = ++l->nrow;
     ARENA_GROW(l->scratch, l->task, l->room, l->ntask + 1);
     l->task[l->ntask++] = (Task){node, origin};
 }
 
 static Value resolve_value(const Lowering *l, Value v) {
-    while (v < l->nvalue && l->same[v]) v = l->same[v];
+    while (v < l->nvalue && l->expanded_to[v]) v = l->expanded_to[v];
     return v;
 }
 
-static View *view_of(const Lowering *l, Value v) { return &l->view[l->index[v]]; }
-static Home *home_of(const Lowering *l, Value v) { return &l->home[l->index[v]]; }
+static View *view_of(const Lowering *l, Value v) { return &l->view[l->row_of[v]]; }
+static Home *home_of(const Lowering *l, Value v) { return &l->home[l->row_of[v]]; }
 
 static bool schedule(Lowering *l, const Graph *g, NodeId origin) {
     NodeList live = graph_live(l->b->w, l->scratch, g);
     for (int k = 0; k < live.n; k++) {
         Node n = node_get(l->b->w, live.v[k]);
         l->b->at = origin ? origin : n.out;
-        if (l->index[n.out] || l->same[n.out]) continue;
+        if (l->row_of[n.out] || l->expanded_to[n.out]) continue;
         if (!must_expand(l->b->w, &n)) {
             add_task(l, n.out, l->b->at);
             continue;
@@ -99,7 +99,7 @@ static bool schedule(Lowering *l, const Graph *g, NodeId origin) {
         if (!node_expand(l->b->w, l->scratch, n.out, out, l->b->error)) return false;
         reach_values(l);
         if (!schedule(l, &(Graph){n.nin, n.nout, n.in, out}, l->b->at)) return false;
-        for (int port = 0; port < n.nout; port++) l->same[n.out + (Value)port] = out[port];
+        for (int port = 0; port < n.nout; port++) l->expanded_to[n.out + (Value)port] = out[port];
     }
     return true;
 }
@@ -144,7 +144,7 @@ static bool place_value(Lowering *l, Value v, View *out) {
         *out = part;
     } else {
         out->slot =
-            plan_slot(l->b, (Slot){view_bytes(out), v, NULL, -1, l->output[l->index[v]] - 1, -1});
+            plan_slot(l->b, (Slot){view_bytes(out), v, NULL, -1, l->output[l->row_of[v]] - 1, -1});
     }
     *view_of(l, v) = *out;
     return true;
@@ -204,7 +204,7 @@ static bool lower_to_steps(Lowering *l, const Node *n, const View in[], View out
     const StepTarget target = {target_runs, target_known, l->b};
     if (l->b->device) steps.target = &target;
     for (int port = 0; port < n->nout && port < 64; port++)
-        if (!l->read[l->index[n->out + (Value)port]]) steps.unread |= (uint64_t)1 << port;
+        if (!l->read[l->row_of[n->out + (Value)port]]) steps.unread |= (uint64_t)1 << port;
     for (int port = 0; port < n->nout; port++)
         if (!place_value(l, n->out + (Value)port, &out[port])) return false;
     steps.first_buffer = l->b->plan->nslot;
@@ -225,7 +225,7 @@ static bool lower_node(Lowering *l, NodeId id) {
                plan_fail(l->b, E_INVALID, "it is not among the graph's inputs");
     View *in = ARENA_NEW(l->scratch, View, n.nin), *out = ARENA_NEW(l->scratch, View, n.nout);
     for (int k = 0; k < n.nin; k++)
-        if (n.in[k] && !l->index[resolve_value(l, n.in[k])])
+        if (n.in[k] && !l->row_of[resolve_value(l, n.in[k])])
             return plan_fail(
                 l->b, E_INVALID,
                 "another result of the node that computes its operand is an input of the graph");
@@ -331,20 +331,20 @@ static bool find_homes(Lowering *l) {
 
 static bool prepare_values(Lowering *l) {
     reach_values(l);
-    for (int k = 0; k < l->graph->nin; k++) l->index[l->graph->in[k]] = ++l->nrow;
+    for (int k = 0; k < l->graph->nin; k++) l->row_of[l->graph->in[k]] = ++l->nrow;
     if (!schedule(l, l->graph, 0)) return false;
     l->view = ARENA_NEW(l->scratch, View, l->nrow + 1);
     l->home = ARENA_NEW(l->scratch, Home, l->nrow + 1);
     l->output = ARENA_NEW(l->scratch, int, l->nrow + 1);
     l->read = ARENA_NEW(l->scratch, bool, l->nrow + 1);
     for (int k = l->graph->nout; k-- > 0;) {
-        const int row = l->index[resolve_value(l, l->graph->out[k])];
+        const int row = l->row_of[resolve_value(l, l->graph->out[k])];
         l->output[row] = k + 1, l->read[row] = true;
     }
     for (int k = 0; k < l->ntask; k++) {
         const Node n = node_get(l->b->w, l->task[k].node);
         for (int j = 0; j < n.nin; j++)
-            if (n.in[j]) l->read[l->index[resolve_value(l, n.in[j])]] = true;
+            if (n.in[j]) l->read[l->row_of[resolve_value(l, n.in[j])]] = true;
     }
     return true;
 }

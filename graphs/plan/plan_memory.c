@@ -9,7 +9,7 @@
 enum { ALIGNMENT = 64 };
 typedef struct Life {
     int slot, first, last; /* first and last: the steps between which it lives */
-    int64_t at, size;
+    int64_t offset, size;
 } Life;
 
 static int by_size(const void *a, const void *b) {
@@ -62,7 +62,7 @@ void plan_once(PlanBuild *b) {
 }
 
 /* Finds the lives of the slots in work memory; returns their number. */
-static int lives(const Plan *p, Life *life) {
+static int find_lives(const Plan *p, Life *life) {
     int n = 0;
     for (int k = 0; k < p->nslot; k++)
         life[k] = (Life){.slot = k,
@@ -90,15 +90,16 @@ static int lives(const Plan *p, Life *life) {
    that live at the same time. */
 static int64_t lowest_gap(const Life *l, Life *const placed[], int n) {
     int64_t at = 0;
-    for (int k = 0; k < n && at + l->size > placed[k]->at; k++) {
+    for (int k = 0; k < n && at + l->size > placed[k]->offset; k++) {
         bool together = placed[k]->first <= l->last && l->first <= placed[k]->last;
-        if (together && placed[k]->at + placed[k]->size > at) at = placed[k]->at + placed[k]->size;
+        if (together && placed[k]->offset + placed[k]->size > at)
+            at = placed[k]->offset + placed[k]->size;
     }
     return at;
 }
 
 static void insert_life(Life *l, Life *placed[], int n) {
-    while (n > 0 && placed[n - 1]->at > l->at) placed[n] = placed[n - 1], n--;
+    while (n > 0 && placed[n - 1]->offset > l->offset) placed[n] = placed[n - 1], n--;
     placed[n] = l;
 }
 
@@ -108,13 +109,14 @@ void plan_place(PlanBuild *b) {
     ArenaMark mark = arena_mark(scratch);
     Life *life = ARENA_NEW(scratch, Life, p->nslot),
          **placed = ARENA_NEW(scratch, Life *, p->nslot);
-    int n = lives(p, life);
+    int n = find_lives(p, life);
     if (n) qsort(life, (size_t)n, sizeof *life, by_size);
     for (int k = 0; k < n; k++) {
-        life[k].at = lowest_gap(&life[k], placed, k);
+        life[k].offset = lowest_gap(&life[k], placed, k);
         insert_life(&life[k], placed, k);
-        p->slot[life[k].slot].arena_offset = life[k].at;
-        if (life[k].at + life[k].size > p->work_bytes) p->work_bytes = life[k].at + life[k].size;
+        p->slot[life[k].slot].arena_offset = life[k].offset;
+        if (life[k].offset + life[k].size > p->work_bytes)
+            p->work_bytes = life[k].offset + life[k].size;
     }
     arena_reset(scratch, mark);
 }

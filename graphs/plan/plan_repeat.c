@@ -15,12 +15,12 @@ static bool repeats_along(const Step *s, int axis) {
         if (s->view[j].rank != s->view[0].rank || s->view[j].stride[axis] != 0) return false;
     return s->view[0].dim[axis] > 1;
 }
-/* The dense view that y becomes with size 1 along the axes `once`. */
-static View collapsed(const View *y, const bool once[]) {
+/* The dense view that y becomes with size 1 along the axes `repeated`. */
+static View collapsed(const View *y, const bool repeated[]) {
     View v = *y;
     int64_t next = 1;
     for (int a = y->rank - 1; a >= 0; a--) {
-        if (once[a]) v.dim[a] = 1;
+        if (repeated[a]) v.dim[a] = 1;
         v.stride[a] = next;
         next *= v.dim[a];
     }
@@ -34,29 +34,29 @@ static int axis_walked(const View *y, int64_t stride, int64_t size) {
 }
 /* Turns v, a view of y, into a view of `few`, to which y is collapsed. Returns false if v does not
    walk along y's axes. */
-static bool view_again(const View *v, const View *y, const View *few, const bool once[],
+static bool view_again(const View *v, const View *y, const View *few, const bool repeated[],
                        View *out) {
     int64_t rest = v->offset, end[STEP_RANK]; /* last index of the walk along each axis of y */
     *out = *v;
     out->offset = 0;
     for (int a = 0; a < y->rank; a++) {
         end[a] = rest / y->stride[a];
-        if (!once[a]) out->offset += end[a] * few->stride[a];
+        if (!repeated[a]) out->offset += end[a] * few->stride[a];
         rest %= y->stride[a];
     }
     for (int k = 0; k < v->rank; k++) {
         if (v->dim[k] <= 1 || v->stride[k] == 0) continue;
         const int a = axis_walked(y, v->stride[k], v->dim[k]);
         if (a < 0 || (end[a] += v->dim[k] - 1) >= y->dim[a]) return false;
-        out->stride[k] = once[a] ? 0 : few->stride[a];
+        out->stride[k] = repeated[a] ? 0 : few->stride[a];
     }
     return true;
 }
 /* Whether the result of step k is written by this step alone and all its readers can read the
    collapsed result. */
-static bool can_collapse(const Plan *p, int k, const bool once[]) {
+static bool can_collapse(const Plan *p, int k, const bool repeated[]) {
     const View *y = &p->step[k].step.view[0];
-    const View few = collapsed(y, once);
+    const View few = collapsed(y, repeated);
     const Slot *slot = &p->slot[y->slot];
     View again;
     if (slot->data || slot->input >= 0 || slot->output >= 0 || y->offset != 0 || !view_gapless(y))
@@ -66,7 +66,7 @@ static bool can_collapse(const Plan *p, int k, const bool once[]) {
             const View *v = &p->step[i].step.view[j];
             if (v->slot != y->slot || (i == k && j == 0)) continue;
             if (j < step_writes(&p->step[i].step) || i <= k ||
-                !view_again(v, y, &few, once, &again))
+                !view_again(v, y, &few, repeated, &again))
                 return false;
         }
     return true;
@@ -76,17 +76,17 @@ static bool names_slot(const Step *s, int slot) {
         if (s->view[j].slot == slot) return true;
     return false;
 }
-static void collapse_step(PlanBuild *b, int k, const bool once[]) {
+static void collapse_step(PlanBuild *b, int k, const bool repeated[]) {
     Plan *p = b->plan;
-    const View y = p->step[k].step.view[0], few = collapsed(&y, once);
+    const View y = p->step[k].step.view[0], few = collapsed(&y, repeated);
     for (int i = k; i < p->nstep; i++) {
         Step *s = &p->step[i].step;
         if (!names_slot(s, y.slot)) continue;
         View *v = arena_copy(b->arena, s->view, (size_t)s->nview * sizeof *v);
         for (int j = 0; j < s->nview; j++) {
             for (int a = 0; i == k && a < v[j].rank; a++)
-                if (once[a]) v[j].dim[a] = 1;
-            if (i > k && v[j].slot == y.slot) view_again(&s->view[j], &y, &few, once, &v[j]);
+                if (repeated[a]) v[j].dim[a] = 1;
+            if (i > k && v[j].slot == y.slot) view_again(&s->view[j], &y, &few, repeated, &v[j]);
         }
         if (i == k) v[0] = few;
         s->view = v;
@@ -96,10 +96,10 @@ void plan_collapse(PlanBuild *b) {
     Plan *p = b->plan;
     for (int k = 0; k < p->nstep; k++) {
         const Step *s = &p->step[k].step;
-        bool once[STEP_RANK] = {false}, any = false;
+        bool repeated[STEP_RANK] = {false}, any = false;
         if (s->kind != S_EWISE || view_count(&s->view[0]) == 0) continue;
-        for (int a = 0; a < s->view[0].rank; a++) any |= once[a] = repeats_along(s, a);
-        if (any && can_collapse(p, k, once)) collapse_step(b, k, once);
+        for (int a = 0; a < s->view[0].rank; a++) any |= repeated[a] = repeats_along(s, a);
+        if (any && can_collapse(p, k, repeated)) collapse_step(b, k, repeated);
     }
 }
 
@@ -173,11 +173,11 @@ static int copy_part(const Step *s, int i, Scalar code[]) {
 static Step part_step(PlanBuild *b, const Step *s, const bool along[], int i, View *seen) {
     Scalar code[PART_CODE];
     View *v = ARENA_NEW(b->arena, View, s->nview);
-    bool once[STEP_RANK] = {false};
+    bool repeated[STEP_RANK] = {false};
     Step made = {.kind = S_EWISE, .nview = s->nview, .ncode = copy_part(s, i, code)};
-    for (int a = 0; a < s->view[0].rank; a++) once[a] = !along[a];
+    for (int a = 0; a < s->view[0].rank; a++) repeated[a] = !along[a];
     View whole = view_dense(0, DT_FLOAT, s->view[0].rank, s->view[0].dim);
-    v[0] = collapsed(&whole, once);
+    v[0] = collapsed(&whole, repeated);
     v[0].slot = plan_slot(b, (Slot){view_count(&v[0]) * (int64_t)sizeof(float),
                                     b->plan->slot[s->view[0].slot].value, NULL, -1, -1, -1});
     int n = 1;
@@ -185,7 +185,7 @@ static Step part_step(PlanBuild *b, const Step *s, const bool along[], int i, Vi
         if (code[j].op != C_VIEW) continue;
         v[n] = s->view[code[j].a];
         for (int a = 0; a < v[n].rank; a++)
-            if (once[a]) v[n].dim[a] = 1;
+            if (repeated[a]) v[n].dim[a] = 1;
         code[j].a = (uint8_t)n++;
     }
     made.nview = n;
@@ -194,7 +194,7 @@ static Step part_step(PlanBuild *b, const Step *s, const bool along[], int i, Vi
     *seen = v[0];
     memcpy(seen->dim, whole.dim, sizeof seen->dim);
     for (int a = 0; a < seen->rank; a++)
-        if (once[a]) seen->stride[a] = 0;
+        if (repeated[a]) seen->stride[a] = 0;
     return made;
 }
 /* Stores the program of s without the instructions and views that are no longer needed. */

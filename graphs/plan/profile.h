@@ -16,12 +16,12 @@ typedef struct StepTiming {
        copy has weights of its own, so that each finds its weights as far away as they are in a
        model with as many bytes of weights. */
     int copies;
-    uint64_t seed; /* of the inputs */
-    double beat;   /* seconds: a slower step is timed only until that is clear */
+    uint64_t seed;          /* of the inputs */
+    double give_up_seconds; /* a slower step is timed only until that is clear */
 } StepTiming;
 /* Seconds of one run; < 0 if the step cannot be run, and *e (may be NULL) says why. */
 double profile_step(const StepTiming *, Error *);
-/* Seconds of one run by the fastest of all algorithms; choice and beat are ignored. */
+/* Seconds of one run by the fastest of all algorithms; choice and give_up_seconds are ignored. */
 double profile_fastest(const StepTiming *, Error *);
 /* Measures the seconds of one run of each runner, in rounds that alternate between the runners;
    in[k] and out[k] are the buffers of runner k. The first and the fastest are timed most

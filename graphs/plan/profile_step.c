@@ -214,7 +214,8 @@ static double time_step(StepRun *s, const StepTiming *x, Arena *a, Error *e) {
     const clockid_t clock = device_clock(s->backend, s->device);
     Timed t = {run_kernel, s, 1, false, {INFINITY, INFINITY}};
     pin_thread(clock, &s->before);
-    bool good = prepare(s, &own, x, a, e) && time_rounds(1, &t, x->beat, PATIENCE, x->seed);
+    bool good =
+        prepare(s, &own, x, a, e) && time_rounds(1, &t, x->give_up_seconds, PATIENCE, x->seed);
     return good ? timed_least(&t) : -1;
 }
 
@@ -257,10 +258,10 @@ double profile_step(const StepTiming *x, Error *e) {
 
 double profile_fastest(const StepTiming *x, Error *e) {
     StepTiming y = *x;
-    y.beat = INFINITY;
+    y.give_up_seconds = INFINITY;
     for (y.choice = 0; y.choice < x->backend->choices(x->device, x->step); y.choice++) {
         const double seconds = profile_step(&y, e);
-        if (seconds > 0) y.beat = fmin(y.beat, seconds);
+        if (seconds > 0) y.give_up_seconds = fmin(y.give_up_seconds, seconds);
     }
-    return isinf(y.beat) ? -1 : y.beat;
+    return isinf(y.give_up_seconds) ? -1 : y.give_up_seconds;
 }

@@ -11,8 +11,8 @@
 #define SAMPLE 100e-6   /* seconds */
 #define VISIT 10e-3     /* seconds that the samples of a long call may take in a round */
 #define LONG_CALL 20e-3 /* seconds: a longer call is not warmed up */
-#define FAR 4.0         /* times `beat`: after a call this slow, a second one is not needed */
-#define BEHIND 1.1      /* times the fastest: a slower plan will not be chosen */
+#define FAR 4.0    /* times `give_up_seconds`: after a call this slow, a second one is not needed */
+#define BEHIND 1.1 /* times the fastest: a slower plan will not be chosen */
 enum { SOON = 5, ROUNDS = 10, SAMPLES = 3, CALLS_MOST = 100000 };
 
 double clock_now(clockid_t clock) {
@@ -41,7 +41,7 @@ void unpin_thread(const cpu_set_t *before) {
 }
 
 static bool time_calls(Timed *t, int calls, double *seconds) {
-    if (!t->run(t->what, calls, seconds)) return false;
+    if (!t->run(t->user, calls, seconds)) return false;
     *seconds /= calls;
     return true;
 }
@@ -65,7 +65,7 @@ static bool time_round(Timed *t, int round) {
     return true;
 }
 
-/* After this many rounds, whatever is slower than this multiple of `beat` is dropped. */
+/* After this many rounds, whatever is slower than this multiple of `give_up_seconds` is dropped. */
 static double hopeless(int rounds) {
     return !rounds ? 2 : rounds < 3 ? 1.5 : rounds < SOON ? 1.1 : 1;
 }
@@ -74,23 +74,24 @@ double timed_least(const Timed *t) { return fmin(t->best[0], t->best[1]); }
 
 /* Finds how many calls a sample takes. The first call is cold; there is a second one unless the
    first was both long and far behind. */
-static bool settle(Timed *t, double beat) {
+static bool settle(Timed *t, double give_up_seconds) {
     double first, second;
     if (!time_calls(t, 1, &first)) return false;
     second = first;
-    if ((first < FAR * beat || first < VISIT) && !time_calls(t, 1, &second)) return false;
+    if ((first < FAR * give_up_seconds || first < VISIT) && !time_calls(t, 1, &second))
+        return false;
     if (second < first) first = second;
     t->calls = first >= SAMPLE ? 1 : (int)(SAMPLE / (first > 1e-9 ? first : 1e-9)) + 1;
     if (t->calls > CALLS_MOST) t->calls = CALLS_MOST;
-    t->left = first > hopeless(0) * beat;
-    t->best[0] = t->best[1] = first >= SAMPLE || t->left ? first : INFINITY;
+    t->dropped = first > hopeless(0) * give_up_seconds;
+    t->best[0] = t->best[1] = first >= SAMPLE || t->dropped ? first : INFINITY;
     return true;
 }
 
 /* Whether the minima of the even and the odd rounds agree within this share of the minimum. */
 static bool steady(int n, const Timed *t, double part) {
     for (int k = 0; k < n; k++)
-        if (!t[k].left && fabs(t[k].best[0] - t[k].best[1]) > part * timed_least(&t[k]))
+        if (!t[k].dropped && fabs(t[k].best[0] - t[k].best[1]) > part * timed_least(&t[k]))
             return false;
     return true;
 }
@@ -109,18 +110,20 @@ static int rounds_for(int n, const Timed *t, double patience) {
     return fit >= (double)ROUNDS ? ROUNDS : fit > 2 ? (int)fit : 2;
 }
 
-/* Drops whatever exceeds its limit by the factor `hopeless`. The limit is `beat` or, among several,
-   BEHIND times the fastest if that is less. All that remain to be compared have taken part in the
-   same number of rounds, since a minimum falls with every round. */
-static void leave(int n, Timed *t, int round, double beat) {
-    for (int k = 0; k < n && n > 1; k++) beat = fmin(beat, BEHIND * timed_least(&t[k]));
-    for (int k = n > 1; k < n; k++) t[k].left |= timed_least(&t[k]) > hopeless(round) * beat;
+/* Drops whatever exceeds its limit by the factor `hopeless`. The limit is `give_up_seconds` or,
+   among several, BEHIND times the fastest if that is less. All that remain to be compared have
+   taken part in the same number of rounds, since a minimum falls with every round. */
+static void leave(int n, Timed *t, int round, double give_up_seconds) {
+    for (int k = 0; k < n && n > 1; k++)
+        give_up_seconds = fmin(give_up_seconds, BEHIND * timed_least(&t[k]));
+    for (int k = n > 1; k < n; k++)
+        t[k].dropped |= timed_least(&t[k]) > hopeless(round) * give_up_seconds;
 }
 
 static int shuffle(Random *r, int n, const Timed *t, int order[]) {
     int m = 0;
     for (int k = 0; k < n; k++)
-        if (!t[k].left) order[m++] = k;
+        if (!t[k].dropped) order[m++] = k;
     for (int k = m - 1; k > 0; k--) {
         int j = (int)random_below(r, (uint64_t)k + 1), swap = order[k];
         order[k] = order[j];
@@ -129,18 +132,18 @@ static int shuffle(Random *r, int n, const Timed *t, int order[]) {
     return m;
 }
 
-bool time_rounds(int n, Timed *t, double beat, double patience, uint64_t seed) {
+bool time_rounds(int n, Timed *t, double give_up_seconds, double patience, uint64_t seed) {
     Random r = {seed, 0};
     int order[TIMED_MOST];
     for (int k = 0; k < n; k++)
-        if (!settle(&t[k], beat)) return false;
+        if (!settle(&t[k], give_up_seconds)) return false;
     const int rounds = rounds_for(n, t, patience);
     for (int round = 0; !done(n, t, round, rounds); round++) {
         const int m = shuffle(&r, n, t, order);
         for (int k = 0; k < m; k++)
             if (!time_round(&t[order[k]], round)) return false;
         if (!m) break;
-        leave(n, t, round + 1, beat);
+        leave(n, t, round + 1, give_up_seconds);
     }
     return true;
 }

@@ -6,21 +6,21 @@
 #include <stdint.h>
 #include <time.h>
 
-typedef struct Timed { /* Something to be timed. It starts with calls = 1, left = false and both
+typedef struct Timed { /* Something to be timed. It starts with calls = 1, dropped = false and both
                           `best` infinite. */
     bool (*run)(void *, int calls, double *seconds); /* *seconds: of all calls together */
-    void *what;
+    void *user;
     int calls;      /* calls per sample */
-    bool left;      /* it takes no part in further rounds */
+    bool dropped;   /* it takes no part in further rounds */
     double best[2]; /* least seconds per call, of the even and of the odd rounds */
 } Timed;
 
 enum { TIMED_MOST = 64 };
 /* Times n things, at most TIMED_MOST, for about `patience` seconds, in rounds that alternate
-   between them in an order drawn from `seed`. Whatever takes longer than `beat` seconds, or clearly
-   longer than the fastest of several, is dropped early; the first of several never is, because the
-   others are compared with it. Returns false if a call failed. */
-bool time_rounds(int n, Timed *, double beat, double patience, uint64_t seed);
+   between them in an order drawn from `seed`. Whatever takes longer than `give_up_seconds`, or
+   clearly longer than the fastest of several, is dropped early; the first of several never is,
+   because the others are compared with it. Returns false if a call failed. */
+bool time_rounds(int n, Timed *, double give_up_seconds, double patience, uint64_t seed);
 double timed_least(const Timed *); /* the least seconds of a call */
 
 double clock_now(clockid_t); /* in seconds */

@@ -121,7 +121,7 @@ static NodeSet set_of(Arena *a, int n, int v[]) {
    belong to none. */
 static void find_varying(Changes *c) {
     World *w = c->r->w;
-    NodeId n = node_count(w), v = 1;
+    NodeId n = value_last(w), v = 1;
     c->varies = ARENA_NEW(c->arena, bool, n + 1);
     while (v <= n) {
         Node node = node_get(w, v);

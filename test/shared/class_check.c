@@ -404,7 +404,7 @@ static bool at_sizes(Trial *t, Sides *s, DType own, uint64_t seed, ClassCheck *c
             Machine m = {.w = w, .arena = t->arena, .type = types[k], .wide = d % 2};
             if (m.wide && (types[k] != own || d / 2 >= DATA_NAN)) continue;
             s->data = (Data)(d / 2);
-            uint32_t nodes = node_count(w) + 1;
+            uint32_t nodes = value_last(w) + 1;
             m.value = ARENA_NEW(t->arena, Array, nodes);
             /* Twice, since definitions make new symbols in the first pass. */
             for (int pass = 0; pass < 2; pass++) {

@@ -307,9 +307,9 @@ TrialResult trial_compare(Trial *t, const Graph *a, const Graph *b) {
     if (!computed(t, a, in, x) || !computed(t, b, in, y)) return TRIAL_ERROR;
     for (int k = 0; k < a->nout; k++) t->elements += elements(t, a->out[k]);
     for (int k = 0; k < a->nin; k++)
-        if (elements(t, a->in[k]) > 0) t->inhabited |= (uint64_t)1 << k;
+        if (elements(t, a->in[k]) > 0) t->inputs_nonempty |= (uint64_t)1 << k;
     for (int k = 0; k < t->instance.nsymbol && inhabited(t, a); k++)
-        if (!t->instance.is_size[k] || t->value[k] > 1) t->wide |= (uint64_t)1 << k;
+        if (!t->instance.is_size[k] || t->value[k] > 1) t->symbols_above_one |= (uint64_t)1 << k;
     for (int k = 0; k < a->nout; k++)
         for (int64_t j = 0; j < elements(t, a->out[k]); j++)
             if (!close_to(x[k][j], y[k][j]) && !(isnan(x[k][j]) && takes_bytes(t, a))) {

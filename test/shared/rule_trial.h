@@ -28,11 +28,11 @@ typedef struct Trial {
     /* Every third tensor has numbers up to 13, which are beyond the bends of clips and
        activations. */
     bool large;
-    bool sizes_differ;  /* set if the outputs had different sizes in a comparison */
-    int64_t elements;   /* number of elements compared so far */
-    uint64_t inhabited; /* bit k: input k had elements in some comparison */
+    bool sizes_differ;        /* set if the outputs had different sizes in a comparison */
+    int64_t elements;         /* number of elements compared so far */
+    uint64_t inputs_nonempty; /* bit k: input k had elements in some comparison */
     /* bit k: symbol k is not a size, or was above 1 in a comparison without empty tensors. */
-    uint64_t wide;
+    uint64_t symbols_above_one;
     char why[TRIAL_WHY]; /* the last failure or difference */
 } Trial;
 

@@ -126,7 +126,7 @@ static bool run_node(Case *c, const Node *n) {
 static bool run_graph(Case *c, Graph *g) {
     ValueMap map;
     if (!graph_expand(c->w, c->w->arena, g, g, &map, &c->error)) return false;
-    c->ntensor = node_count(c->w) + 1;
+    c->ntensor = value_last(c->w) + 1;
     c->tensor = ARENA_NEW(c->w->arena, Tensor, c->ntensor);
     for (int k = 0; k < c->nin; k++)
         if (c->in[k]) c->tensor[c->in[k]] = c->data[k];
@@ -148,7 +148,7 @@ static bool run_plan(Case *c, Graph *g) {
     Device *device = cpu ? cpu->open("", why, sizeof why) : NULL;
     Plan *plan = device ? plan_build(c->w, c->w->arena, g, (Sizes){0}, &c->error) : NULL;
     Runner *runner = plan ? runner_new(plan, cpu, device, &c->error) : NULL;
-    c->tensor = ARENA_NEW(c->w->arena, Tensor, node_count(c->w) + 1);
+    c->tensor = ARENA_NEW(c->w->arena, Tensor, value_last(c->w) + 1);
     for (int k = 0, given = 0; k < c->nin; k++) {
         if (!c->in[k]) continue;
         DType t = value_type(c->w, c->in[k])->dtype;

@@ -17,7 +17,7 @@ typedef enum Mode { COPY, REGENERATE, NEGATE, STATS, VERBOSE } Mode;
 static void print_stats(World *w, Model *m, const char *path, bool why) {
     ModelStats s = model_stats(m);
     printf("%s: %d nodes, %d understood, %d opaque\n", path, s.nodes, s.understood, s.opaque);
-    for (NodeId k = 1; why && k <= node_count(w); k++) {
+    for (NodeId k = 1; why && k <= value_last(w); k++) {
         const char *type, *name = value_node(w, k) == k ? model_node_name(m, k, &type) : NULL,
                           *reason = name ? model_opaque_reason(m, k) : NULL;
         if (reason) printf("  %s %s: %s\n", type, name, reason);

@@ -24,7 +24,7 @@ static bool ban_copies(Assembly *p, const bool *done) {
 /* Fills the caller's plan with the nodes that were written, in this order. */
 static void fill_plan(Assembly *p, const int *sorted) {
     FilePlan *plan = p->plan;
-    plan->nname = intern_count(p->m->names) + 1;
+    plan->nname = intern_count(p->m->name_numbers) + 1;
     plan->keep = ARENA_NEW(p->a, bool, plan->nname),
     plan->carried = ARENA_NEW(p->a, bool, plan->nname);
     for (uint32_t id = 1; id < plan->nname; id++) {
@@ -46,9 +46,9 @@ static void need_outputs(Assembly *p) {
     Model *m = p->m;
     for (int k = 0; k < m->graph.nout; k++)
         assembly_need_exact(p, m->output[k], p->write->graph->out[k], m->nnode);
-    for (NameId id = 1, n = intern_count(m->names) + 1; id < n; id++)
+    for (NameId id = 1, n = intern_count(m->name_numbers) + 1; id < n; id++)
         if (m->name[id].pinned && m->name[id].source != FROM_NOTHING)
-            assembly_need_exact(p, id, p->now[id], m->nnode);
+            assembly_need_exact(p, id, p->new_value[id], m->nnode);
 }
 
 /* Sets *again if there was a cycle: its copies are forbidden now, and everything has to be planned
@@ -74,8 +74,8 @@ bool file_plan(Model *m, const ModelWrite *x, Arena *a, FilePlan *plan, Error *e
         *plan = (FilePlan){0};
         Assembly p = {
             .m = m, .w = m->w, .a = a, .write = x, .e = e, .plan = plan, .banned = banned};
-        p.copy = ARENA_NEW(a, bool, m->nnode), p.alias = ARENA_NEW(a, bool, m->nnode),
-        p.queued = ARENA_NEW(a, bool, m->nnode), p.copied = ARENA_NEW(a, bool, m->nnode);
+        p.can_copy = ARENA_NEW(a, bool, m->nnode), p.alias = ARENA_NEW(a, bool, m->nnode),
+        p.queued = ARENA_NEW(a, bool, m->nnode), p.copied_before = ARENA_NEW(a, bool, m->nnode);
         m->assembling = true;
         ok = assemble_once(&p, &again);
         m->assembling = false;

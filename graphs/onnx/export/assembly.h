@@ -23,20 +23,21 @@ typedef struct Assembly {
     const ModelWrite *write; /* the graph to be written, and how */
     Error *e;
     /* By NameId of the old file: the value that replaces the value of this name. */
-    Value *now;
+    Value *new_value;
     const bool *live; /* by Value below nlive: whether it is live in the new graph */
     uint32_t nlive;
-    bool *copy;            /* by old node: it can be copied as it is */
-    bool *alias;           /* the same, but it only passes an input on */
-    bool *queued, *copied; /* by old node: it is or was among the jobs; it was copied before */
-    bool *banned;          /* by old node: it must not be copied */
+    bool *can_copy;      /* by old node: it can be copied as it is */
+    bool *alias;         /* the same, but it only passes an input on */
+    bool *queued;        /* by old node: it is or was among the jobs */
+    bool *copied_before; /* by old node */
+    bool *banned;        /* by old node: it must not be copied */
     /* By old node: it could be copied, but should not be. Either the copy would keep nodes alive
        that rules have replaced, only because it reads their sizes, or it would read an input that
        another node has to broadcast first. */
     bool *costly;
-    Table32 name;  /* by Value: the name under which the new file has it */
-    Table32 old;   /* by Value: an unused name of the old file that it may get */
-    Table32 place; /* by Value: position of the old node that had this name */
+    Table32 name;          /* by Value: the name under which the new file has it */
+    Table32 free_old_name; /* by Value: an unused name of the old file that it may get */
+    Table32 place;         /* by Value: position of the old node that had this name */
     /* By Value: 1 + the old node that computes it from the new values of its inputs. */
     Table32 maker;
     /* By Value without a maker: 1 + the old node that computes it from the old values of its
@@ -64,7 +65,7 @@ void assembly_decide(Assembly *);
 /* assembly_names.c. `place` is the position of the node of the old file near which a new node
    should stand. */
 bool assembly_live(const bool *live, uint32_t n, Value); /* live[] has n entries */
-Value assembly_was(const Assembly *, NameId);            /* its value in the old file; 0: none */
+Value assembly_old_value(const Assembly *, NameId);      /* its value in the old file; 0: none */
 NameId assembly_fresh_name(Assembly *);                  /* a name that nothing uses yet */
 /* Gives a value that has no name one: its name in the old file unless something else took that,
    else a fresh one. */

@@ -55,7 +55,7 @@ static void mark_costly(Assembly *p, int i, const bool *before, bool *stale, boo
     const bool reads = reads_stale(n, stale);
     for (int k = 0; k < n->x.nout; k++) {
         const NameId id = n->out[k];
-        const Value now = id ? p->now[id] : 0;
+        const Value now = id ? p->new_value[id] : 0;
         if (!now) continue;
         const bool live = assembly_live(p->live, p->nlive, now);
         const bool shape = node_get(p->w, value_node(p->w, now)).op == &op_shape;
@@ -89,36 +89,36 @@ static void decide_node(Assembly *p, int i, const bool *before, bool *stale, boo
     Value *in = ARENA_NEW(p->a, Value, nin + 1), *out = ARENA_NEW(p->a, Value, nout + 1);
     const char *reason;
     bool same = true, passes = false;
-    for (int k = 0; k < nin; k++) in[k] = p->now[node_input(node, k)];
+    for (int k = 0; k < nin; k++) in[k] = p->new_value[node_input(node, k)];
     /* The node made here is only used while this file is written. */
-    const NodeId made = node->random;
+    const NodeId made = node->serial_node;
     normalize_node(m, node, in, out, &reason);
-    node->random = made;
+    node->serial_node = made;
     p->in[i] = in, p->out[i] = out;
     for (int k = 0; k < nout; k++) {
         Value was = node->out[k] ? m->name[node->out[k]].value : 0;
         Value is = value_now(p, before, was, out[k]);
-        if (node->out[k]) p->now[node->out[k]] = is;
+        if (node->out[k]) p->new_value[node->out[k]] = is;
         same &= is == out[k] && (is || !node->out[k] || !m->name[node->out[k]].used);
         for (int j = 0; j < nin; j++) passes |= is && in[j] == is;
     }
     mark_costly(p, i, before, stale, gone);
     p->costly[i] |= nout == 1 && takes_stretched(p, before, node, in, out[0]);
     if ((p->write->regenerate || p->costly[i]) && !node->reason) same = false;
-    p->copy[i] = same && !passes && !p->banned[i], p->alias[i] = same && passes;
+    p->can_copy[i] = same && !passes && !p->banned[i], p->alias[i] = same && passes;
 }
 
 static void decide_nodes(Assembly *p) {
     Model *m = p->m;
-    uint32_t n = node_count(p->w) + 1, names = intern_count(m->names) + 1;
+    uint32_t n = value_last(p->w) + 1, names = intern_count(m->name_numbers) + 1;
     const bool *before = live_values(p, model_graph(m), n);
     p->live = live_values(p, p->write->graph, n), p->nlive = n;
-    p->now = ARENA_NEW(p->a, Value, names);
+    p->new_value = ARENA_NEW(p->a, Value, names);
     p->in = ARENA_NEW(p->a, Value *, m->nnode), p->out = ARENA_NEW(p->a, Value *, m->nnode);
     p->costly = ARENA_NEW(p->a, bool, m->nnode);
     bool *stale = ARENA_NEW(p->a, bool, names), *gone = ARENA_NEW(p->a, bool, names);
     for (uint32_t id = 1; id < names; id++)
-        if (m->name[id].source != FROM_NODE) p->now[id] = m->name[id].value;
+        if (m->name[id].source != FROM_NODE) p->new_value[id] = m->name[id].value;
     for (int i = 0; i < m->nnode; i++) decide_node(p, i, before, stale, gone);
 }
 
@@ -129,8 +129,8 @@ static bool passes_input(const Assembly *p, int i, bool old) {
     bool passes = false;
     for (int k = 0; k < n->x.nout; k++)
         for (int j = 0; j < n->x.nin; j++) {
-            const Value y = old ? assembly_was(p, n->out[k]) : p->out[i][k];
-            passes |= y && y == (old ? assembly_was(p, n->in[j]) : p->in[i][j]);
+            const Value y = old ? assembly_old_value(p, n->out[k]) : p->out[i][k];
+            passes |= y && y == (old ? assembly_old_value(p, n->in[j]) : p->in[i][j]);
         }
     return passes;
 }
@@ -142,7 +142,7 @@ static void find_makers(Assembly *p, bool old) {
         const OnnxNode *n = &p->m->node[i];
         if (p->banned[i] || passes_input(p, i, old)) continue;
         for (int k = 0; k < n->x.nout; k++) {
-            const Value v = old ? assembly_was(p, n->out[k]) : p->out[i][k];
+            const Value v = old ? assembly_old_value(p, n->out[k]) : p->out[i][k];
             if (v && !table_get(&p->maker, v) && !table_get(&p->old_maker, v))
                 table_set(p->a, old ? &p->old_maker : &p->maker, v, 1 + (uint32_t)i);
         }
@@ -154,7 +154,7 @@ static bool is_given(const Assembly *p, const NameInfo *n) {
     return source_is_given(n->source);
 }
 static bool is_copied(const Assembly *p, const NameInfo *n) {
-    return n->source == FROM_NODE && p->copy[n->index];
+    return n->source == FROM_NODE && p->can_copy[n->index];
 }
 /* Whether nothing defines this name of the old file any more, so that the value that replaces the
    old one may get it. */
@@ -165,13 +165,14 @@ static bool is_free(const Assembly *p, const NameInfo *n) {
 /* Gives each value that has no name the first name that fits; with `free`, as the name that it will
    get if it is written. */
 static void name_values(Assembly *p, bool (*fits)(const Assembly *, const NameInfo *), bool free) {
-    const uint32_t names = intern_count(p->m->names) + 1;
+    const uint32_t names = intern_count(p->m->name_numbers) + 1;
     for (uint32_t id = 1; id < names; id++) {
         const NameInfo *n = &p->m->name[id];
-        const Value v = p->now[id];
-        if (!v || !fits(p, n) || table_get(&p->name, v) || (free && table_get(&p->old, v)))
+        const Value v = p->new_value[id];
+        if (!v || !fits(p, n) || table_get(&p->name, v) ||
+            (free && table_get(&p->free_old_name, v)))
             continue;
-        table_set(p->a, free ? &p->old : &p->name, v, id);
+        table_set(p->a, free ? &p->free_old_name : &p->name, v, id);
         if (free) table_set(p->a, &p->place, v, (uint32_t)n->index);
     }
 }
@@ -181,9 +182,10 @@ static void set_outputs(Assembly *p) {
     Model *m = p->m;
     for (int k = 0; k < m->graph.nout; k++) {
         const NameInfo *n = &m->name[m->output[k]];
-        if (n->source != FROM_NODE || p->now[m->output[k]] == p->write->graph->out[k]) continue;
-        p->now[m->output[k]] = p->write->graph->out[k];
-        p->copy[n->index] = p->alias[n->index] = false;
+        if (n->source != FROM_NODE || p->new_value[m->output[k]] == p->write->graph->out[k])
+            continue;
+        p->new_value[m->output[k]] = p->write->graph->out[k];
+        p->can_copy[n->index] = p->alias[n->index] = false;
     }
 }
 

@@ -21,19 +21,20 @@ void assembly_node(Assembly *p, FileNode node) {
 
 bool assembly_live(const bool *live, uint32_t n, Value v) { return v < n && live[v]; }
 
-Value assembly_was(const Assembly *p, NameId id) { return id ? p->m->name[id].value : 0; }
+Value assembly_old_value(const Assembly *p, NameId id) { return id ? p->m->name[id].value : 0; }
 
 NameId assembly_fresh_name(Assembly *p) {
     for (;;) {
         const char *text = arena_format(p->a, "isomer_%d", ++p->serial);
         NameId id = name_id(p->m, slice_of(text), p->e);
         const NameInfo *n = &p->m->name[id];
-        if (n->source == FROM_NOTHING && !n->inner && !table_get(&p->made, id)) return id;
+        if (n->source == FROM_NOTHING && !n->defined_in_subgraph && !table_get(&p->made, id))
+            return id;
     }
 }
 
 NameId assembly_new_name(Assembly *p, Value v, int *place) {
-    NameId id = table_get(&p->old, v);
+    NameId id = table_get(&p->free_old_name, v);
     bool old = id && !table_get(&p->made, id);
     if (old) *place = (int)table_get(&p->place, v);
     else id = assembly_fresh_name(p);
@@ -51,7 +52,7 @@ static void need_node(Assembly *p, int i) {
 static void need_name(Assembly *p, NameId id) {
     const NameInfo *n = &p->m->name[id];
     if (n->source == FROM_INITIALIZER || n->source == FROM_SPARSE) table_set(p->a, &p->keep, id, 1);
-    if (n->source == FROM_NODE && p->copy[n->index]) need_node(p, n->index);
+    if (n->source == FROM_NODE && p->can_copy[n->index]) need_node(p, n->index);
 }
 
 NameId assembly_name(Assembly *p, Value v, int place) {
@@ -65,13 +66,13 @@ NameId assembly_name(Assembly *p, Value v, int place) {
 
 NameId assembly_name_for_copy(Assembly *p, NameId id, int place) {
     if (!id || source_is_given(p->m->name[id].source)) return need_name(p, id), id;
-    return assembly_name(p, p->now[id], place);
+    return assembly_name(p, p->new_value[id], place);
 }
 
 void assembly_identity(Assembly *p, NameId from, NameId to, int place) {
     NameId *names = ARENA_NEW(p->a, NameId, 2);
     names[0] = from, names[1] = to;
-    Emit e = {.type = "Identity", .domain = "", .nin = 1, .nout = 1};
+    OnnxNodeDraft e = {.type = "Identity", .domain = "", .nin = 1, .nout = 1};
     Slice bytes = emit_bytes(p->a, &e, &p->m->name[from].text, &p->m->name[to].text,
                              arena_format(p->a, "isomer/%s", p->m->name[to].text), NULL);
     table_set(p->a, &p->made, to, 1);
@@ -84,17 +85,18 @@ void assembly_need_exact(Assembly *p, NameId id, Value v, int place) {
         need_name(p, id);
         return;
     }
-    if (p->now[id] == v && p->copy[n->index]) {
+    if (p->new_value[id] == v && p->can_copy[n->index]) {
         need_node(p, n->index);
         return;
     }
-    if (p->now[id] == v && p->alias[n->index] && !p->banned[n->index]) {
+    if (p->new_value[id] == v && p->alias[n->index] && !p->banned[n->index]) {
         table_set(p->a, &p->made, id, 1);
         need_node(p, n->index);
         return;
     }
     if (!table_get(&p->name, v))
-        table_set(p->a, &p->old, v, id), table_set(p->a, &p->place, v, (uint32_t)n->index);
+        table_set(p->a, &p->free_old_name, v, id),
+            table_set(p->a, &p->place, v, (uint32_t)n->index);
     NameId have = assembly_name(p, v, place);
     if (have != id) assembly_identity(p, have, id, place);
 }

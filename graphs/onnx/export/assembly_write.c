@@ -26,17 +26,17 @@ static Slice with_names(Assembly *p, const OnnxNode *n, const NameId in[], const
    the copy gets another name, since names of nodes are unique too. */
 static void put_copy(Assembly *p, int i, NameId in[], const NameId out[], int place) {
     OnnxNode *n = &p->m->node[i];
-    bool renamed = p->copied[i];
+    bool renamed = p->copied_before[i];
     const char *name = NULL; /* NULL: as in the old file */
-    if (p->copied[i] && n->x.name.n)
+    if (p->copied_before[i] && n->x.name.n)
         name = arena_format(p->a, "%s/isomer_%d", n->name, ++p->serial);
-    p->copied[i] = true;
+    p->copied_before[i] = true;
     for (int k = 0; k < n->x.nin; k++) renamed |= in[k] != n->in[k];
     for (int k = 0; k < n->x.nout; k++)
         renamed |= out[k] != n->out[k], table_set(p->a, &p->made, out[k], 1);
     for (int k = 0; k < n->ncapture; k++) {
         in[n->x.nin + k] = n->capture[k];
-        assembly_need_exact(p, n->capture[k], p->now[n->capture[k]], i);
+        assembly_need_exact(p, n->capture[k], p->new_value[n->capture[k]], i);
     }
     assembly_node(p, (FileNode){renamed ? with_names(p, n, in, out, name) : n->x.whole,
                                 node_input_count(n), n->x.nout, place, in, out, i});
@@ -80,8 +80,8 @@ static void copy_maker(Assembly *p, Value v, int place) {
     Value *in = p->in[i], *out = p->out[i];
     if (!table_get(&p->maker, v)) {
         in = ARENA_NEW(p->a, Value, n->x.nin + 1), out = ARENA_NEW(p->a, Value, n->x.nout + 1);
-        for (int k = 0; k < n->x.nin; k++) in[k] = assembly_was(p, n->in[k]);
-        for (int k = 0; k < n->x.nout; k++) out[k] = assembly_was(p, n->out[k]);
+        for (int k = 0; k < n->x.nin; k++) in[k] = assembly_old_value(p, n->in[k]);
+        for (int k = 0; k < n->x.nout; k++) out[k] = assembly_old_value(p, n->out[k]);
     }
     copy_as(p, i, in, out, value_node(p->w, v), place);
 }
@@ -96,8 +96,8 @@ static bool copy_opaque(Assembly *p, Node node, int place) {
     sig_attr(p->w, node.sig, a);
     for (int i = 0; i < p->m->nnode; i++) {
         OnnxNode *n = &p->m->node[i];
-        if (!n->reason || !n->random || node_get(p->w, n->random).op != node.op) continue;
-        sig_attr(p->w, node_get(p->w, n->random).sig, b);
+        if (!n->reason || !n->serial_node || node_get(p->w, n->serial_node).op != node.op) continue;
+        sig_attr(p->w, node_get(p->w, n->serial_node).sig, b);
         if (a[blob].blob != b[blob].blob) continue;
         Value *out = ARENA_NEW(p->a, Value, n->x.nout + 1);
         for (int k = 0; k < n->x.nout; k++) out[k] = node.out + (Value)k;
@@ -150,7 +150,7 @@ static void note_domain(Assembly *p, const char *domain) {
     p->plan->import[p->plan->nimport++] = domain;
 }
 
-static void write_emit(Assembly *p, const Emit *e, int place) {
+static void write_emit(Assembly *p, const OnnxNodeDraft *e, int place) {
     note_domain(p, e->domain);
     NameId *in = ARENA_NEW(p->a, NameId, e->nin + 1), *out = ARENA_NEW(p->a, NameId, e->nout + 1);
     const char **in_text = ARENA_NEW(p->a, const char *, e->nin + 1),
@@ -198,7 +198,7 @@ static bool write_value(Assembly *p, Value v, int place) {
     Type type;
     const void *bytes;
     const char *why;
-    Emit e;
+    OnnxNodeDraft e;
     if (constant_get(p->w, v, &type, &bytes))
         return add_constant(p, v, table_get(&p->name, v)), true;
     const int maker = maker_of(p, v);

@@ -101,8 +101,8 @@ static void drop_pair_broadcasts(Draft *d, Value in[], const EmitContext *contex
 
 /* Expresses the node by one entry of the table. */
 static bool entry_export(Draft *d, const OnnxMap *map, const EmitContext *context) {
-    *d->e =
-        (Emit){.type = map->type, .domain = map->domain, .nout = d->node.nout, .out = d->node.out};
+    *d->e = (OnnxNodeDraft){
+        .type = map->type, .domain = map->domain, .nout = d->node.nout, .out = d->node.out};
     d->filled = 0, d->constants = 0;
     d->broadcasts = d->node.op->flags & OP_BROADCASTS ? BROADCASTS_ALL : BROADCASTS_NONE;
     if (!items_export(d, map->attrs)) return false;
@@ -158,7 +158,7 @@ static int64_t version_of(const Model *m, const OnnxMap *e) {
 
 /* Tries the entries of the operator's table in order. kept: the node is a reduction that keeps its
    axes; a global pooling is then tried before a reduction over all spatial axes. */
-static bool by_table(Model *m, Node node, bool kept, const EmitContext *context, Emit *out,
+static bool by_table(Model *m, Node node, bool kept, const EmitContext *context, OnnxNodeDraft *out,
                      const char **why) {
     Attr attr[ATTRS_MAX];
     sig_attr(m->w, node.sig, attr);
@@ -179,7 +179,8 @@ static bool by_table(Model *m, Node node, bool kept, const EmitContext *context,
     return false;
 }
 
-bool emit_node(Model *m, NodeId id, const EmitContext *context, Emit *out, const char **why) {
+bool emit_node(Model *m, NodeId id, const EmitContext *context, OnnxNodeDraft *out,
+               const char **why) {
     Node node = node_get(m->w, id), inner;
     *why = NULL;
     if (kept_reduction(m->w, node, &inner) && !context->named(context->user, inner.out) &&

@@ -34,7 +34,7 @@ static Text attr_bytes(Arena *a, const OnnxAttr *x) {
     return out;
 }
 
-Slice emit_bytes(Arena *a, const Emit *e, const char *const in[], const char *const out[],
+Slice emit_bytes(Arena *a, const OnnxNodeDraft *e, const char *const in[], const char *const out[],
                  const char *name, const char *doc) {
     Text t = text_new(a);
     for (int k = 0; k < e->nin; k++) wire_put_bytes(&t, NODE_INPUT, in[k], strlen(in[k]));

@@ -19,7 +19,7 @@ typedef struct Draft {
     Node node;        /* the Isomer node that is written */
     const Attr *attr; /* its attributes */
     const EmitContext *context;
-    Emit *e;                /* the ONNX node so far */
+    OnnxNodeDraft *e;       /* the ONNX node so far */
     Value slot[EMIT_SLOTS]; /* inputs that come from attributes of the Isomer node, by position in
                                ONNX */
     uint32_t filled;        /* a bit for each position that is set in `slot` */

@@ -6,13 +6,13 @@
 #include "graphs/onnx/model.h"
 
 enum { EMIT_SLOTS = 8 };
-typedef struct Emit { /* An ONNX node that computes an Isomer node. */
+typedef struct OnnxNodeDraft { /* An ONNX node that computes an Isomer node. */
     const char *type, *domain;
     int nattr, nin, nout;
     OnnxAttr *attr;
     Value *in; /* the values of its inputs; 0: left out */
     Value out; /* the value of its first output; the others follow it */
-} Emit;
+} OnnxNodeDraft;
 
 /* What emit_node asks the caller about the rest of the new file. */
 typedef struct EmitContext {
@@ -26,7 +26,7 @@ typedef struct EmitContext {
 /* Expresses a node by the first entry of its operator's table that is valid at the model's opset
    and fits the node. New values that the ONNX node needs as inputs (sizes, scalars) are made in the
    World. Returns false if no entry can; *why then says what the first one lacked. */
-bool emit_node(Model *, NodeId, const EmitContext *, Emit *, const char **why);
+bool emit_node(Model *, NodeId, const EmitContext *, OnnxNodeDraft *, const char **why);
 /* Whether the operator's table has an entry that is valid at the model's opset. */
 bool emit_possible(Model *, const Op *);
 /* emit_thin.c: emit_thin returns a value before it was broadcast, as far as its rank is at most
@@ -37,7 +37,7 @@ Value emit_thin(World *, Value, int rank, const EmitContext *);
 bool emit_joined(World *, Dims a, Dims b, Dims *out);
 bool emit_same_sizes(World *, int n, const Value v[], Dims want, int tail);
 /* emit_bytes.c: returns the contents of a NodeProto; `doc` may be NULL. */
-Slice emit_bytes(Arena *, const Emit *, const char *const in[], const char *const out[],
+Slice emit_bytes(Arena *, const OnnxNodeDraft *, const char *const in[], const char *const out[],
                  const char *name, const char *doc);
 
 typedef struct FilePlan { /* what the new file contains; NameIds are those of the model */

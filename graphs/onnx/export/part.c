@@ -26,15 +26,15 @@ typedef struct Part {
     Arena *a;
     Sizes sizes;
     const char **why;
-    const double *seconds; /* by node; NULL: times are not known */
-    double most;           /* seconds that a node of the border may take */
+    const double *seconds;     /* by node; NULL: times are not known */
+    double border_seconds_max; /* seconds that a node of the border may take */
     Constants constants;
     /* The nodes that read a name are user[first[id]] .. user[first[id + 1] - 1]. */
     int *first, *user;
     uint32_t nname;
     int n; /* nodes of the part */
     /* By node: its role, and 1 + the number of hops that were left when it was included. */
-    uint8_t *role, *reach;
+    uint8_t *role, *hops_left_plus_1;
     uint8_t *taken; /* by NameId: it is an input or initializer of the part already */
     bool refer;     /* write references to weights of at least REFERRED bytes */
     int nblob;
@@ -46,7 +46,7 @@ static bool part_refused(Part *p, const char *why) { return *p->why = why, false
 
 static void find_users(Part *p) {
     Model *m = p->m;
-    p->nname = intern_count(m->names) + 1;
+    p->nname = intern_count(m->name_numbers) + 1;
     p->first = ARENA_NEW(p->a, int, p->nname + 1);
     int total = 0;
     for (int i = 0; i < m->nnode; i++)
@@ -123,13 +123,15 @@ static bool include(Part *p, int i, Role role, int hops) {
     if (index_has_subgraph(&p->m->node[i].x))
         return part_refused(p, "it needs a node with subgraphs");
     if (p->role[i] == OUTSIDE) p->role[i] = (uint8_t)role;
-    else if (p->reach[i] > hops) return true;
-    p->reach[i] = (uint8_t)(hops + 1);
+    else if (p->hops_left_plus_1[i] > hops) return true;
+    p->hops_left_plus_1[i] = (uint8_t)(hops + 1);
     return include_makers(p, i, hops);
 }
 
 /* Whether a neighbour takes so much time that it would hide what it surrounds. */
-static bool too_expensive(const Part *p, int i) { return p->seconds && p->seconds[i] > p->most; }
+static bool too_expensive(const Part *p, int i) {
+    return p->seconds && p->seconds[i] > p->border_seconds_max;
+}
 
 /* Includes the nodes that a node reads from. With no hops left, these are only operands and, for a
    node of the part, the dequantization of its data. */
@@ -286,11 +288,11 @@ void model_around(const Model *m, Arena *a, const Pieces *graph, Pieces *file) {
 bool model_part(Model *m, Arena *a, Sizes sizes, const bool core[], PartBorder border, bool refer,
                 ModelPart *out, const char **why) {
     Part p = {.m = m, .a = a, .sizes = sizes, .why = why, .refer = refer};
-    p.seconds = border.seconds, p.most = border.most;
+    p.seconds = border.seconds, p.border_seconds_max = border.most;
     *why = NULL;
     p.constants = constants_find(m->w, a, &m->graph, NULL, NULL);
     p.role = ARENA_NEW(a, uint8_t, m->nnode);
-    p.reach = ARENA_NEW(a, uint8_t, m->nnode);
+    p.hops_left_plus_1 = ARENA_NEW(a, uint8_t, m->nnode);
     p.graph = pieces_new(a);
     find_users(&p);
     p.taken = ARENA_NEW(a, uint8_t, p.nname);

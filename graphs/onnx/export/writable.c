@@ -33,7 +33,7 @@ static bool expansion_writable(Model *m, const Node *n, const char **why) {
 
 bool model_node_writable(Model *m, NodeId id, const char **why) {
     const Node n = node_get(m->w, id);
-    Emit e;
+    OnnxNodeDraft e;
     *why = NULL;
     if (constant_get(m->w, n.out, NULL, NULL) || input_name(m->w, n.out)) return true;
     return emit_node(m, id, &(EmitContext){no_value, any_value, NULL}, &e, why) ||

@@ -36,7 +36,7 @@ static bool is_unchanged(const Model *m, const ModelWrite *x) {
 /* The name of an entry of one of the graph's lists; 0 if the model does not know the name. */
 static NameId entry_name(Model *m, const Field *f) {
     const Slice text = index_entry_name(model_wire(m, f->bytes, NULL), f->number);
-    return text.n ? intern_find(m->names, text.at, text.n) : 0;
+    return text.n ? intern_find(m->name_numbers, text.at, text.n) : 0;
 }
 
 static bool entry_stays(Model *m, const FilePlan *plan, const Field *f) {
@@ -150,15 +150,15 @@ static bool pieces_of(Model *m, const ModelWrite *x, Store *store, Arena *a, Pie
     *file = pieces_new(a);
     if (is_unchanged(m, x) && !store) return pieces_add(file, m->x.bytes.at, m->x.bytes.n), true;
     Model before = *m;
-    uint32_t names = intern_count(m->names), sizes = intern_count(m->sizes);
+    uint32_t names = intern_count(m->name_numbers), sizes = intern_count(m->size_numbers);
     bool good = changed_pieces(m, x, store, a, file, e);
     *m = before;
-    if (names + 1 < m->room)
-        memset(&m->name[names + 1], 0, (m->room - names - 1) * sizeof *m->name);
+    if (names + 1 < m->name_room)
+        memset(&m->name[names + 1], 0, (m->name_room - names - 1) * sizeof *m->name);
     if (sizes + 1 < m->size_room)
         memset(&m->size[sizes + 1], 0, (m->size_room - sizes - 1) * sizeof *m->size);
-    intern_reset(m->names, names);
-    intern_reset(m->sizes, sizes);
+    intern_reset(m->name_numbers, names);
+    intern_reset(m->size_numbers, sizes);
     return good;
 }
 

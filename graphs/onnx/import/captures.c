@@ -15,7 +15,7 @@ static void scope_define(NameScope *c, Slice text) {
     NameId id = name_id(c->m, text, c->error);
     ARENA_GROW(c->m->w->arena, c->defined, c->room, c->ndefined + 1);
     c->defined[c->ndefined++] = id;
-    if (id && c->m->name[id].source == FROM_NOTHING) c->m->name[id].inner = true;
+    if (id && c->m->name[id].source == FROM_NOTHING) c->m->name[id].defined_in_subgraph = true;
 }
 
 static void scope_use(NameScope *c, Slice text) {

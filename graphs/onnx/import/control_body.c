@@ -69,7 +69,7 @@ static bool read_body_node(Body *b, int k) {
     Model *m = b->s->m;
     OnnxNode *n = &b->node[k];
     if (!node_read(m, body_wire(b, b->g.node.v[k]), n)) return body_failed(b);
-    n->inner = true;
+    n->of_subgraph = true;
     for (int j = 0; j < n->x.nin; j++) n->in[j] = used_name(b, n->x.in[j]);
     for (int j = 0; j < n->x.nout; j++) n->out[j] = name_id(m, n->x.out[j], &b->error);
     if (!subgraph_captures(m, n, &b->error)) return body_failed(b);

@@ -68,7 +68,7 @@ static bool decode_attr(Arena *a, const AttrSlice *x, OnnxAttr *t) {
 bool onnx_attr(Import *s, const char *name, OnnxAttr *out) {
     for (int k = 0; k < s->n->x.nattr && k < ATTRS_NAMED; k++)
         if (slice_is(s->n->x.attr[k].name, name)) {
-            s->named |= 1ull << k;
+            s->known_attrs |= 1ull << k;
             return decode_attr(s->w->arena, &s->n->x.attr[k], out);
         }
     *out = (OnnxAttr){.kind = ONNX_ATTR_NONE};
@@ -153,7 +153,7 @@ static bool elements_at_hand(Import *s, Value v, PolyList *out) {
 }
 
 void import_take(Import *s, int k) {
-    if (k < INPUTS_TAKEN) s->taken |= 1ull << k;
+    if (k < INPUTS_TAKEN) s->consumed_inputs |= 1ull << k;
     else import_fail(s, "more than %d inputs", INPUTS_TAKEN);
 }
 bool input_list(Import *s, int k, PolyList *out) {

@@ -6,7 +6,7 @@
 #include "graphs/onnx/model.h"
 
 enum {
-    INPUTS_TAKEN = 64, /* the number of bits of Import.taken */
+    INPUTS_TAKEN = 64, /* the number of bits of Import.consumed_inputs */
     ATTRS_NAMED = 64,  /* the number of bits of Import.named */
     INPUTS_MAX = 1024,
     OUTPUTS_MAX = 256
@@ -22,12 +22,12 @@ typedef struct Import {
     bool given[ATTRS_MAX]; /* whether this attribute was set */
     /* A bit for each ONNX input that is not an input of the Isomer node, such as one that became an
        attribute. */
-    uint64_t taken;
+    uint64_t consumed_inputs;
     /* By input of the Isomer node: its value if it is an attribute in ONNX; the array is NULL if
        there is none. */
     Value *constant;
     /* A bit for each ONNX attribute that an item mentions; others make the import fail. */
-    uint64_t named;
+    uint64_t known_attrs;
     /* What normalize.c has to do around the node, as its items demand (items.def). */
     bool fold; /* n inputs become a chain of nodes of two inputs each */
     /* NumPy's broadcasting: of MatMul's operands, of two inputs, of Gemm's C. */
@@ -37,7 +37,7 @@ typedef struct Import {
     bool flatten;
     int64_t flatten_at;
     bool ordered; /* the product is described by letters: its axes are put in order (letters.c) */
-    bool same;    /* the result is input 0 itself, whose sizes are not known */
+    bool is_identity; /* the result is input 0 itself, whose sizes are not known */
     /* The type of output 0 as far as it is certain, in case the node becomes opaque because sizes
        are not decided; not `known` if nothing is certain. */
     Type guess;
@@ -46,7 +46,7 @@ typedef struct Import {
 
 /* Records the reason of the failure, unless there is one already; returns false. */
 bool import_fail(Import *, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Decodes an attribute and marks it as named. Returns false if the node does not have it. */
+/* Decodes an attribute and marks it in known_attrs. Returns false if the node does not have it. */
 bool onnx_attr(Import *, const char *name, OnnxAttr *out);
 /* Return an attribute of the node that is an integer, or a text; `otherwise` if it is absent. They
    call import_fail if it has another kind. */
@@ -56,8 +56,8 @@ const char *onnx_attr_text(Import *, const char *name, const char *otherwise);
 bool onnx_attr_list(const OnnxAttr *, PolyList *out, Import *);
 /* The index of an attribute of the operator, or -1. */
 int op_attr_index(const Op *, const char *name);
-/* Gets the elements of ONNX input k, which is marked as taken. Returns false if the input is left
-   out or, with a reason, if it cannot be computed. */
+/* Gets the elements of ONNX input k, which is marked in consumed_inputs. Returns false if the input
+   is left out or, with a reason, if it cannot be computed. */
 bool input_list(Import *, int k, PolyList *out);
 /* Marks ONNX input k as an input that the Isomer node does not have. Fails from the 65th input on
    (INPUTS_TAKEN). */

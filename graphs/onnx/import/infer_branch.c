@@ -21,7 +21,7 @@ enum { ROUNDS = 8, SMALL = 1 << 16, FILE_MOST = 1 << 28 };
 
 /* Whether some node that contributes to an output cannot run. */
 static bool stuck(Model *m) {
-    bool *needed = ARENA_NEW(m->w->arena, bool, m->room), found = false;
+    bool *needed = ARENA_NEW(m->w->arena, bool, m->name_room), found = false;
     for (int k = 0; k < m->graph.nout; k++) needed[m->output[k]] = true;
     for (int i = m->nnode - 1; i >= 0; i--) {
         const OnnxNode *n = &m->node[i];

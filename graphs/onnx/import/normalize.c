@@ -59,7 +59,7 @@ static bool items_import(Import *s, const char *items) {
         for (const char *at = items; item_next(s->w->arena, &at, &item);)
             if ((item.kind == ITEM_SPECIAL) == (pass == 1) && !import_item(s, &item)) return false;
     for (int k = 0; k < s->n->x.nattr && k < ATTRS_NAMED; k++)
-        if (!(s->named >> k & 1))
+        if (!(s->known_attrs >> k & 1))
             return import_fail(s, "attribute %s is not supported",
                                slice_text(s->w->arena, s->n->x.attr[k].name));
     return true;
@@ -94,10 +94,10 @@ static Value make_nodes(Import *s, int n, const Value in[], int nout) {
                     ? op_attr_index(s->op, "shape")
                     : -1;
     if (shape >= 0 && is_shape(value_type(s->w, in[0]), attr[shape].ints)) return in[0];
-    bool again = s->op->flags & OP_RANDOM && s->n->random;
-    Value v = again ? node_rebuild(s->w, s->n->random, in, &why)
+    bool again = s->op->flags & OP_RANDOM && s->n->serial_node;
+    Value v = again ? node_rebuild(s->w, s->n->serial_node, in, &why)
                     : node_make(s->w, s->op, attr, n, in, nout, &why);
-    if (s->op->flags & OP_RANDOM) s->n->random = v;
+    if (s->op->flags & OP_RANDOM) s->n->serial_node = v;
     if (overflow_noted(s->w)) return import_fail(s, "sizes beyond 64 bits"), 0;
     if (!v) refuse_types(s, why, n, in);
     return v;
@@ -217,13 +217,13 @@ static bool entry_import(Import *s, const char *items, Value out[]) {
     bool variadic;
     op_arity(s->op, &variadic);
     for (int k = 0; k < s->nin; k++)
-        if (k >= INPUTS_TAKEN || !(s->taken >> k & 1)) in[n++] = s->in[k];
+        if (k >= INPUTS_TAKEN || !(s->consumed_inputs >> k & 1)) in[n++] = s->in[k];
     for (int k = 0; k < arity && s->constant; k++)
         if (s->constant[k] && k >= n) in[k] = s->constant[k], n = k + 1;
     while (n && !in[n - 1]) n--;
     if (n > arity && !variadic && !s->fold) return import_fail(s, "more inputs than expected");
     bool many = strstr(s->op->out, "..") != NULL;
-    if (s->same) {
+    if (s->is_identity) {
         for (int k = 1; k < nout; k++)
             if (used(s, k)) return import_fail(s, "output %d is not supported", k);
         return out[0] = s->in[0], true;

@@ -67,7 +67,7 @@ static Type if_type(Model *m, const OnnxNode *n, int k) {
 static void make_opaque(Model *m, OnnxNode *n, const Type *guess, const Value in[], Value out[]) {
     const char *why;
     if (!n->x.nout) return;
-    Value y = n->random ? node_rebuild(m->w, n->random, in, &why) : 0;
+    Value y = n->serial_node ? node_rebuild(m->w, n->serial_node, in, &why) : 0;
     if (!y) {
         Type *types = ARENA_NEW(m->w->arena, Type, n->x.nout);
         for (int k = 0; k < n->x.nout; k++) {
@@ -77,7 +77,7 @@ static void make_opaque(Model *m, OnnxNode *n, const Type *guess, const Value in
         }
         if (guess->known && !types[0].known) types[0] = *guess;
         y = opaque_make(m, n->x.whole, node_input_count(n), in, n->x.nout, types);
-        n->random = y;
+        n->serial_node = y;
     }
     for (int k = 0; k < n->x.nout; k++) out[k] = y && n->out[k] ? y + (Value)k : 0;
 }
@@ -111,7 +111,7 @@ static bool make_constant(Import *s, Value out[]) {
 
 static bool understood(Import *s, Value out[]) {
     const OnnxNode *n = s->n;
-    if (n->call) return import_fail(s, "a function defined by the model");
+    if (n->calls_function) return import_fail(s, "a function defined by the model");
     if (index_has_subgraph(&n->x))
         return control_import(s, out) || import_fail(s, "its subgraphs depend on unknown data");
     if (n->x.nin > INPUTS_MAX || n->x.nout > OUTPUTS_MAX || n->x.nattr > ATTRS_NAMED)

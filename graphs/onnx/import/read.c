@@ -176,9 +176,9 @@ static bool import_node(Model *m, int i, Error *e) {
         if (!name_usable(m, n, id, e)) return false;
         in[k] = id ? m->name[id].value : 0;
     }
-    NodeId before = node_count(m->w);
+    NodeId before = value_last(m->w);
     normalize_node(m, n, in, out, &n->reason);
-    set_origin(m, before + 1, node_count(m->w), (uint32_t)i + 1);
+    set_origin(m, before + 1, value_last(m->w), (uint32_t)i + 1);
     for (int k = 0; k < n->x.nout; k++) {
         if (n->out[k]) m->name[n->out[k]].value = out[k];
         if (out[k])
@@ -230,12 +230,12 @@ static bool set_graph(Model *m, Error *e) {
 }
 
 static void name_values(Model *m) {
-    NodeId last = node_count(m->w);
+    NodeId last = value_last(m->w);
     m->nvalue = 1;
-    for (uint32_t id = 1; id <= intern_count(m->names); id++)
+    for (uint32_t id = 1; id <= intern_count(m->name_numbers); id++)
         if (m->name[id].value >= m->nvalue) m->nvalue = m->name[id].value + 1;
     m->value_name = ARENA_NEW(m->w->arena, NameId, m->nvalue);
-    for (uint32_t id = intern_count(m->names); id > 0; id--)
+    for (uint32_t id = intern_count(m->name_numbers); id > 0; id--)
         if (m->name[id].source != FROM_NOTHING && m->name[id].value)
             m->value_name[m->name[id].value] = id;
     set_origin(m, last, last, 0); /* makes m->origin large enough for every node */
@@ -286,9 +286,9 @@ Model *model_open_with(World *w, const char *path, const OpenOptions *open, Erro
     else if (!file_map(path, &m->x.bytes, e)) return NULL;
     m->mapped = m->x.bytes;
     cleanup_add(arena_escape(w->arena), &m->cleanup, unmap, m);
-    m->names = intern_new(w->arena), m->sizes = intern_new(w->arena);
+    m->name_numbers = intern_new(w->arena), m->size_numbers = intern_new(w->arena);
     m->open = *open;
-    m->room = 64, m->name = ARENA_NEW(w->arena, NameInfo, m->room);
+    m->name_room = 64, m->name = ARENA_NEW(w->arena, NameInfo, m->name_room);
     if (model_read(m, e)) return m;
     model_close(m);
     return NULL;
@@ -298,8 +298,8 @@ void model_close(Model *m) {
     if (!m) return;
     cleanup_cancel(&m->cleanup);
     unmap(m);
-    intern_free(m->names), intern_free(m->sizes);
-    m->names = m->sizes = NULL;
+    intern_free(m->name_numbers), intern_free(m->size_numbers);
+    m->name_numbers = m->size_numbers = NULL;
 }
 
 void model_release_pages(const Model *m) {

@@ -79,11 +79,11 @@ bool import_flatten(Import *s, int attr) {
 /* The node returns its input, like Identity. Dropout does so too: its inputs ratio and mode are
    dropped, and a training mode that is not false fails, since another operator covers it. */
 bool import_same(Import *s, int attr) {
-    s->same = s->nin && s->in[0] && !value_type(s->w, s->in[0])->known;
-    const Dims *x = s->same ? NULL : import_dims(s, 0);
+    s->is_identity = s->nin && s->in[0] && !value_type(s->w, s->in[0])->known;
+    const Dims *x = s->is_identity ? NULL : import_dims(s, 0);
     if (!import_training(s, false)) return false;
     if (x) give_ints(s, attr, x->n, x->v);
-    return x || s->same;
+    return x || s->is_identity;
 }
 
 bool import_expand(Import *s, int attr) {

@@ -101,7 +101,8 @@ typedef struct Scaling {
 } Scaling;
 static bool read_scaling(Import *s, Scaling *z) {
     const Type *x = s->nin ? import_type(s, s->in[0]) : NULL;
-    const uint64_t taken = s->taken; /* the caller decides whether these inputs are taken */
+    const uint64_t taken =
+        s->consumed_inputs; /* the caller decides whether these inputs are taken */
     bool seen[RANK_MAX] = {0};
     PolyList axes = {0};
     if (!x) return false;
@@ -109,7 +110,7 @@ static bool read_scaling(Import *s, Scaling *z) {
     const bool some = list_from(s, "axes", -1, &axes);
     if (s->why || (z->sized ? !input_list(s, 3, &z->sizes) : !scales_of(s, &z->n, z->factor)))
         return false;
-    s->taken = taken;
+    s->consumed_inputs = taken;
     if (z->sized) z->n = z->sizes.n;
     if (z->n != (some ? axes.n : x->dim.n))
         return import_fail(s, "a wrong number of sizes or scales");

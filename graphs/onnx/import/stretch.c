@@ -113,19 +113,19 @@ static int dropped(Import *s, Value v, Dims head, Dims target) {
     return !n || whole || stretched || is_constant_made(s->w, v, NEAR) ? n : 0;
 }
 
-/* Broadcasts the axes before the last `tail` ones to the last axes of target; with `full`, to all
-   of target. */
-static bool fit(Import *s, Value *v, Dims target, int tail, bool full) {
+/* Broadcasts the axes before the last `tail` ones to the last axes of target; with `to_full_rank`,
+   to all of target. */
+static bool broadcast_front(Import *s, Value *v, Dims target, int tail, bool to_full_rank) {
     Dims d = value_type(s->w, *v)->dim, head = front(d, tail), end = last_axes(d, tail),
          want = last_axes(target, head.n);
     /* Sizes that must agree stay as they are written. */
     for (int k = 0; k < head.n; k++)
         if (!poly_is(s->w, head.v[k], 1)) want.v[k] = target.v[target.n - head.n + k] = head.v[k];
     if (dims_equal(&head, &want)) return true;
-    const int skip = full ? 0 : dropped(s, *v, head, target);
+    const int skip = to_full_rank ? 0 : dropped(s, *v, head, target);
     head = last_axes(head, head.n - skip);
     if (!(*v = reshape_to(s, *v, joined_dims(head, end)))) return false;
-    *v = broadcast_to(s, *v, joined_dims(full ? target : last_axes(target, head.n), end));
+    *v = broadcast_to(s, *v, joined_dims(to_full_rank ? target : last_axes(target, head.n), end));
     return *v != 0;
 }
 
@@ -134,7 +134,7 @@ bool stretch_to(Import *s, Value *v, Dims target) {
     if (!dims_stretch(s, target, d, &joined)) return false;
     if (!dims_equal(&joined, &target))
         return import_fail(s, "an input that is larger than the shape it is broadcast to");
-    return fit(s, v, target, 0, false);
+    return broadcast_front(s, v, target, 0, false);
 }
 
 /* Sets `guess` to the type of the result, with a symbol that depends on data for each size that is
@@ -180,10 +180,10 @@ bool stretch_all(Import *s, int n, Value v[], int tail) {
         if (value_type(s->w, v[k])->dim.n == target.n + tail) widest = k;
     Value before = v[widest];
     for (int k = 0; k < n; k++) {
-        if (!fit(s, &v[k], target, tail, false)) return false;
+        if (!broadcast_front(s, &v[k], target, tail, false)) return false;
         covered |= value_type(s->w, v[k])->dim.n == target.n + tail;
     }
     if (covered || target.n == 0) return true;
     v[widest] = before;
-    return fit(s, &v[widest], target, tail, true);
+    return broadcast_front(s, &v[widest], target, tail, true);
 }

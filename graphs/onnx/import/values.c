@@ -18,7 +18,7 @@ static const char *symbol_text(Model *m, const char *text) {
     const char *name = arena_format(m->w->arena, "%s%s", word && !kept ? "" : "s_", plain);
     while (true) {
         bool taken = false;
-        for (uint32_t i = 1; i <= intern_count(m->sizes) && i < m->size_room; i++)
+        for (uint32_t i = 1; i <= intern_count(m->size_numbers) && i < m->size_room; i++)
             taken |= m->size[i].text && strcmp(m->size[i].text, name) == 0;
         if (!taken) return name;
         name = arena_format(m->w->arena, "%s_", name);
@@ -26,7 +26,7 @@ static const char *symbol_text(Model *m, const char *text) {
 }
 
 static SizeName *size_entry(Model *m, const char *text) {
-    uint32_t id = intern_put(m->sizes, text, strlen(text));
+    uint32_t id = intern_put(m->size_numbers, text, strlen(text));
     ARENA_GROW(m->w->arena, m->size, m->size_room, id + 1);
     return &m->size[id];
 }
@@ -41,16 +41,16 @@ static Poly size_named(Model *m, const char *text, bool input) {
 }
 
 const char *model_size_name(const Model *m, const char *text) {
-    uint32_t id = intern_find(m->sizes, text, strlen(text));
+    uint32_t id = intern_find(m->size_numbers, text, strlen(text));
     const SizeName *s = id && id < m->size_room ? &m->size[id] : NULL;
     return s && s->text ? s->text : s && s->number ? "" : NULL;
 }
 
 const char *model_size_names(const Model *m, Arena *a) {
     Text t = text_new(a);
-    for (uint32_t id = 1; id <= intern_count(m->sizes); id++) {
+    for (uint32_t id = 1; id <= intern_count(m->size_numbers); id++) {
         size_t n;
-        const char *text = intern_get(m->sizes, id, &n);
+        const char *text = intern_get(m->size_numbers, id, &n);
         if (id < m->size_room && (m->size[id].text || m->size[id].number))
             text_add(&t, "%s%.*s", t.size ? ", " : "", (int)n, text);
     }

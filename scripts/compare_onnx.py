@@ -9,7 +9,8 @@ The checker of onnx must accept the optimized model if it accepts the original. 
 Runtime's own domain may be added. On several drawn inputs, each output must have the same shape and
 type, and max|difference| must be at most tolerance * max|original|. The tolerance is 1e-4, or 1e-2
 for models of float16. Integers, booleans and strings must be equal, and NaN and infinities at the
-same places.
+same places. A number also agrees if its difference is at most --atol; if only --atol is given, the
+relative tolerance is 0.
 
 An element that fails this still agrees if its difference is at most 8 times as large as the
 distance by which roundings of inputs and constants move this element of the original, or at most as
@@ -227,15 +228,16 @@ def shown(x):
     return "NaN" if x != x else str(x)
 
 
-def judge(a, b, tolerance, moved):
+def judge(a, b, relative, absolute, moved):
     """Compares an output b with that of the original, a: (greatest difference, greatest element of
     a, what is wrong or ""). moved() returns how far roundings move each element; it is slow and is
-    called only if the tolerance is exceeded."""
+    called only if both tolerances are exceeded."""
     reason = unlike(a, b)
     if reason or not isinstance(a, numpy.ndarray) or not a.size:
         return 0.0, 0.0, reason
     apart, size = distances(a, b), largest(a)
-    wrong = apart > (tolerance * size if a.dtype.kind == "f" else 0)
+    allowed = relative * size if a.dtype.kind == "f" else 0
+    wrong = apart > (max(allowed, absolute) if a.dtype.kind in "fiu" else 0)
     if wrong.any():
         by = moved()
         most = numpy.maximum(MARGIN * by, by.max(initial=0)) if by is not None else numpy.inf
@@ -248,8 +250,9 @@ def judge(a, b, tolerance, moved):
     return greatest, size, f"{int(wrong.sum())} of {a.size} elements: {place}"
 
 
-def compare_outputs(original, optimized, feed, draws, tolerance):
+def compare_outputs(original, optimized, feed, draws, tolerance, absolute):
     failed, worst = 0, 0.0
+    or_absolute = f" or {absolute:g} absolute" if absolute else ""
     try:
         first = session(original)
     except Exception as error:
@@ -270,7 +273,7 @@ def compare_outputs(original, optimized, feed, draws, tolerance):
             return known[0][k]
 
         for k, (each, a, b) in enumerate(zip(first.get_outputs(), expected, given)):
-            error, size, reason = judge(a, b, tolerance, lambda: moved(k))
+            error, size, reason = judge(a, b, tolerance, absolute, lambda: moved(k))
             failed += bool(reason)
             worst = max(worst, error / size if size else 0.0)
             relative = error / size if size else 0.0
@@ -278,13 +281,15 @@ def compare_outputs(original, optimized, feed, draws, tolerance):
             if reason:
                 allowed = (
                     f"; {relative:.3g} of the greatest element, {tolerance:g} is allowed (--rtol)"
+                    f"{or_absolute and or_absolute + ' (--atol)'}"
                 )
                 print(f"FAIL output {each.name}: {reason}" + (allowed if error else ""))
     if not failed:
-        more = ", and as much as roundings move the original's" if worst > tolerance else ""
+        moves = worst > tolerance and not absolute
+        more = ", and as much as roundings move the original's" if moves else ""
         print(
             f"agrees on {draws} draws, greatest difference relative to an output's greatest element"
-            f" {worst:.3g}, {tolerance:g} allowed{more}"
+            f" {worst:.3g}, {tolerance:g}{or_absolute} allowed{more}"
         )
     return failed
 
@@ -295,6 +300,9 @@ def arguments():
     parser.add_argument("optimized")
     parser.add_argument(
         "--rtol", type=float, help="relative tolerance; default 1e-4, or 1e-2 for float16"
+    )
+    parser.add_argument(
+        "--atol", type=float, help="absolute tolerance; default none, with --rtol 0 if it is given"
     )
     parser.add_argument(
         "--fixed-sizes",
@@ -331,12 +339,18 @@ def main():
     if options.fixed_sizes:
         fix_sizes(before, after)
     failed += interface_failures(before, after)
-    tolerance = options.rtol
-    if tolerance is None:
+    tolerance, absolute = options.rtol, options.atol
+    if tolerance is None and absolute is None:
         tolerance = 1e-2 if uses_float16(before) else 1e-4
+    tolerance, absolute = tolerance or 0.0, absolute or 0.0
     try:
         failed += compare_outputs(
-            options.original, options.optimized, Feed(options), options.draws, tolerance
+            options.original,
+            options.optimized,
+            Feed(options),
+            options.draws,
+            tolerance,
+            absolute,
         )
     except NoOpinion as reason:
         print(reason)

@@ -57,7 +57,9 @@ static char **make_command(Run *r, const char *folder, const char *result) {
     words_add(&w, "--seed");
     words_add(&w, arena_format(r->arena, "%" PRIu64, r->seed));
     if (r->o->rtol >= 0)
-        words_add(&w, "--rtol"), words_add(&w, arena_format(r->arena, "%g", r->o->rtol));
+        words_add(&w, "--rtol"), words_add(&w, arena_format(r->arena, "%.17g", r->o->rtol));
+    if (r->o->atol >= 0)
+        words_add(&w, "--atol"), words_add(&w, arena_format(r->arena, "%.17g", r->o->atol));
     if (r->sizes_fixed) words_add(&w, "--fixed-sizes");
     words_add_shapes(&w, &r->inputs);
     return words_add_inputs(&w, &r->inputs, folder, draws, r->error) ? w.v : NULL;

@@ -75,6 +75,23 @@ def test_compare_takes_the_tolerance(tmp_path, rtol, code):
     assert done.returncode == code, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize(
+    "options, code",
+    [
+        (["--atol", "1"], 0),
+        (["--atol", "1e-3"], 1),
+        (["--atol", "1e-3", "--rtol", "0.1"], 0),
+        (["--atol", "1", "--rtol", "1e-6"], 0),
+        (["--atol", "1e-3", "--rtol", "1e-6"], 1),
+    ],
+)
+def test_compare_takes_either_tolerance(tmp_path, options, code):
+    """A difference within one of the two is allowed; --atol alone allows no relative one."""
+    pair = [scaled(tmp_path / name, factor) for name, factor in (("a", 2.0), ("b", 2.1))]
+    done = tool("compare-onnx", *pair, "--dim", "n=5", *options)
+    assert done.returncode == code, done.stdout + done.stderr
+
+
 def through(path, operators, factor=1.0):
     """A model that applies operators in turn to x [2, 8], and then multiplies by a factor. Each
     operator is (name, scalar operand or None)."""
@@ -143,7 +160,7 @@ def test_compare_knows_the_element_that_moves_most(monkeypatch, by, wrong):
     for k in range(2):
         b = a.copy()
         b[k] += by
-        assert bool(judge(a, b, 1e-4, lambda: moved)[2]) == wrong
+        assert bool(judge(a, b, 1e-4, 0, lambda: moved)[2]) == wrong
 
 
 @pytest.mark.parametrize(

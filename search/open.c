@@ -228,7 +228,7 @@ static bool open_source(Run *r) {
         if (!changed && !inline_bodies(r, &changed)) return false;
     }
     r->source.facts = graph_facts(r->w, r->arena, &r->source.original);
-    if (!run_bind_sizes(r, 0)) return false;
+    if (!run_size_sets_valid(r) || !run_bind_sizes(r, 0)) return false;
     r->source.model_nodes = value_last(r->w);
     model_release_pages(r->source.model);
     return true;

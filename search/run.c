@@ -1,7 +1,6 @@
 /* run.c -- what every part of a run uses: time, progress, cancellation, sizes, and the derivation
    to start from. */
 #include "search/run.h"
-#include "graphs/sizes.h"
 #include "ops/base/process.h"
 #include "search/cost_model.h"
 #include <stdarg.h>
@@ -82,9 +81,9 @@ static bool is_numbers(const char *s) {
 
 StringList string_list(IsomerTexts t) { return (StringList){t.n, (const char **)(uintptr_t)t.v}; }
 
-/* Returns --dim with the internal names of the sizes, and with number `size_set` in place of each
-   list. */
-static StringList given_dims(Run *r, int size_set) {
+/* Returns --dim with number `size_set` in place of each list. `internal`: with the internal names
+   of the sizes, not those of the file. */
+static StringList given_dims(const Run *r, int size_set, bool internal) {
     if (r->sizes_fixed) return (StringList){0}; /* the sizes are in the file */
     const char **all = ARENA_NEW(r->arena, const char *, r->o->dim.n);
     for (int k = 0; k < r->o->dim.n; k++) {
@@ -92,11 +91,15 @@ static StringList given_dims(Run *r, int size_set) {
         all[k] = option;
         if (!equals || !is_numbers(equals + 1)) continue;
         const char *given = arena_string(r->arena, option, (size_t)(equals - option));
-        name = model_size_name(r->source.model, given);
+        if (internal) name = model_size_name(r->source.model, given);
         all[k] = arena_format(r->arena, "%s=%s", name && *name ? name : given,
                               number_in_set(r->arena, equals + 1, size_set));
     }
     return (StringList){r->o->dim.n, all};
+}
+
+SizeOptions run_given_sizes(const Run *r) {
+    return (SizeOptions){string_list(r->o->input_shape), given_dims(r, r->size_set, false)};
 }
 
 int run_size_set_count(const Run *r) {
@@ -120,20 +123,32 @@ const char *run_size_set_name(const Run *r, int size_set) {
     return t.size ? t.data : "";
 }
 
-/* A size that is not given is guessed: it affects costs and what is checked, never what the result
-   computes. */
-bool run_bind_sizes(Run *r, int size_set) {
+/* Binds the sizes that options give. It is no error that others are missing. */
+static bool bind_given(Run *r, int size_set, Sizes *out) {
     Error missing = {0};
     const char **name = ARENA_NEW(r->arena, const char *, r->source.original.nin);
     for (int k = 0; k < r->source.original.nin; k++) name[k] = model_input_name(r->source.model, k);
-    const SizeOptions given = {string_list(r->o->input_shape), given_dims(r, size_set)};
+    const SizeOptions given = {string_list(r->o->input_shape), given_dims(r, size_set, true)};
     if (!feed_fits(&r->inputs.given, r->w, &r->source.original, name, r->error)) return false;
-    if (!sizes_bind(r->w, r->arena, &r->source.original, name, &given, &r->source.sizes,
-                    &missing) &&
-        !r->source.sizes.n) {
+    if (!sizes_bind(r->w, r->arena, &r->source.original, name, &given, out, &missing) && !out->n) {
         *r->error = missing;
         return false;
     }
+    return true;
+}
+
+bool run_size_sets_valid(Run *r) {
+    Sizes ignored;
+    bool good = true;
+    for (int k = run_size_set_count(r); good && k-- > 0;) good = bind_given(r, k, &ignored);
+    return good;
+}
+
+/* A size that is not given is guessed: it affects costs and what is checked, never what the result
+   computes. */
+bool run_bind_sizes(Run *r, int size_set) {
+    if (!bind_given(r, size_set, &r->source.sizes)) return false;
+    r->size_set = size_set;
     sizes_guess(r->w, r->arena, &r->source.original, &r->source.sizes);
     return true;
 }

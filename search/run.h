@@ -5,6 +5,7 @@
 #include "graphs/check.h"
 #include "graphs/feed.h"
 #include "graphs/onnx/onnx.h"
+#include "graphs/sizes.h"
 #include "rules/prooflog.h"
 #include "search/cost.h"
 #include "search/derive.h"
@@ -85,12 +86,12 @@ typedef struct RunStats {
     /* Lines that say how far the original is from the machine's roofline; NULL: not known. */
     const char *headroom;
     bool checked; /* the result was compared numerically */
-    /* By output of the model: the greatest absolute difference, and the same relative to the
-       output's largest magnitude; < 0: not compared. */
+    /* By output of the model: the greatest absolute difference of all size sets, and the same
+       relative to the output's largest magnitude; < 0: not compared. NULL: there is none yet. */
     const double (*output)[2];
-    double check_absolute, check_relative; /* the greatest of all outputs */
-    bool check_unstable;                   /* Difference.unstable */
-    bool check_zero;                       /* all outputs of the original were 0 */
+    double check_absolute, check_relative; /* the greatest of all outputs and size sets */
+    bool check_unstable;                   /* Difference.unstable, in any size set */
+    bool check_zero;                       /* all outputs of the original were 0 at all of them */
     const char *opinion; /* what the runtime of --check-with says; NULL: it was not asked */
     /* What was compared if it was not simply the whole model, or why nothing was; else "". */
     const char *check_note;
@@ -158,6 +159,7 @@ typedef struct Run {
     int64_t growth_limit; /* bytes by which the file may grow */
     Library library;
     CostDb *db;
+    int size_set;  /* the size set in use (run_bind_sizes) */
     ProofLog log;  /* the log of --replay; otherwise empty */
     uint64_t seed; /* seed of random data: given by --seed or the log */
     RunInputs inputs;
@@ -201,7 +203,13 @@ bool run_bodies_wanted(const Run *);
    gives lists; other sizes are guessed. run_select_sizes (input_data.h) also draws inputs of these
    sizes. Returns false with the run's error set on failure. */
 bool run_bind_sizes(Run *, int size_set);
+/* Whether each set of sizes suits the model: as run_bind_sizes, but nothing is guessed, and the set
+   in use does not change. */
+bool run_size_sets_valid(Run *);
 int run_size_set_count(const Run *); /* the length of the longest list in --dim, at least 1 */
+/* Returns --input-shape and --dim, with the number of the size set in use in place of each list. In
+   the run's arena. */
+SizeOptions run_given_sizes(const Run *);
 /* Returns the numbers by which a size set differs from others: "seq=128", or "". In the run's
    arena. */
 const char *run_size_set_name(const Run *, int size_set);

@@ -76,7 +76,9 @@ static bool read_verdict(Run *r, int status, char *said) {
     if (status == DISAGREES) {
         const char *line = line_of(r->arena, said, FAIL);
         if (!strncmp(line, FAIL, strlen(FAIL))) line += strlen(FAIL);
-        return error_set(r->error, E_CHECK, r->in, "%s disagrees: %s", r->o->check_with, line);
+        const char *sizes = run_size_set_name(r, r->size_set);
+        return error_set(r->error, E_CHECK, r->in, "%s disagrees%s%s: %s", r->o->check_with,
+                         *sizes ? " at " : "", sizes, line);
     }
     if (status == ABSENT) return not_installed(r, line_of(r->arena, said, NULL));
     return not_installed(r, status < 0 ? strerror(errno) : "its helper failed");
@@ -88,7 +90,8 @@ static bool ask_runtime(Run *r, const char *folder, const char *result) {
     size_t n;
     for (;;) {
         if (!(words = make_command(r, folder, result))) return false;
-        run_say(r, "asking %s", r->o->check_with);
+        const char *sizes = run_size_set_name(r, r->size_set);
+        run_say(r, "asking %s%s%s", r->o->check_with, *sizes ? " at " : "", sizes);
         const int status = child_run(r->arena, words, NULL, &said, &n);
         const char *not_run = status == ABSENT ? strstr(said, "does not run") : NULL;
         Error why = {0};
@@ -99,6 +102,15 @@ static bool ask_runtime(Run *r, const char *folder, const char *result) {
     }
 }
 
+/* Asks at each set of sizes; the first set comes last, so that it is in use afterwards. */
+static bool ask_at_sizes(Run *r, const char *folder, const char *result) {
+    const int n = run_size_set_count(r);
+    for (int size_set = n - 1; size_set >= 0; size_set--)
+        if ((n > 1 && !run_select_sizes(r, size_set)) || !ask_runtime(r, folder, result))
+            return false;
+    return true;
+}
+
 bool run_check_with(Run *r, const Derivation *d) {
     char *path;
     const ModelWrite x = run_model_write(r, d);
@@ -107,7 +119,7 @@ bool run_check_with(Run *r, const Derivation *d) {
     if (!folder) return false;
     path = arena_format(r->arena, "%s/result.onnx", folder->path);
     bool good =
-        model_write(r->source.model, &x, path, r->error) && ask_runtime(r, folder->path, path);
+        model_write(r->source.model, &x, path, r->error) && ask_at_sizes(r, folder->path, path);
     cleanup_run(&folder->cleanup);
     return good;
 }

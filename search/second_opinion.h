@@ -7,6 +7,6 @@
    error set if it is not. */
 bool run_can_check_with(Run *);
 /* Returns true if no opinion was asked for, or if the runtime agrees that the result computes the
-   same. Otherwise the run's error is set; E_CHECK: the runtime disagrees. */
+   same at each set of sizes. Otherwise the run's error is set; E_CHECK: the runtime disagrees. */
 bool run_check_with(Run *, const Derivation *);
 #endif

@@ -66,7 +66,7 @@ static int64_t size_here(const void *user, const char *input, int axis, const ch
 /* Opens the original with a number for each size of its inputs, given by options or guessed, since
    more can be understood than with open sizes. */
 static bool open_original(Trial *t) {
-    const SizeOptions given = {string_list(t->r->o->input_shape), string_list(t->r->o->dim)};
+    const SizeOptions given = run_given_sizes(t->r);
     if (!open_side(t, &t->sized, t->r->source.path, size_given, &given)) return false;
     t->fits = sizes_guess(t->w, t->arena, &t->sized.graph, &t->sizes);
     return open_side(t, &t->both.side[0], t->r->source.path, size_here, t);
@@ -168,12 +168,16 @@ static void compare_files(Trial *t, CheckResult *result) {
 
 static void keep_outputs(Trial *t) {
     Run *r = t->r;
+    const double(*before)[2] = r->stats.output;
     double(*output)[2] = arena_alloc(r->arena, sizeof *output * (size_t)r->source.original.nout);
-    for (int k = 0; k < r->source.original.nout; k++) output[k][0] = output[k][1] = -1;
-    for (int k = 0; k < t->both.ncompared; k++)
-        if (t->both.output[k] < r->source.original.nout)
-            output[t->both.output[k]][0] = t->options.each[k].max_abs,
-            output[t->both.output[k]][1] = t->options.each[k].max_rel;
+    for (int k = 0; k < r->source.original.nout; k++)
+        for (int j = 0; j < 2; j++) output[k][j] = before ? before[k][j] : -1;
+    for (int k = 0; k < t->both.ncompared; k++) {
+        if (t->both.output[k] >= r->source.original.nout) continue;
+        double *most = output[t->both.output[k]];
+        most[0] = fmax(most[0], t->options.each[k].max_abs);
+        most[1] = fmax(most[1], t->options.each[k].max_rel);
+    }
     r->stats.output = (const double(*)[2])output;
 }
 
@@ -206,11 +210,12 @@ static bool differs_at(Trial *t, const Difference *x, const char *what, int digi
 
 static bool trial_verdict(Trial *t, const CheckResult *result) {
     Run *r = t->r;
+    const bool zero = result->run.count > 0 && result->run.greatest == 0;
+    r->stats.check_zero = zero && (!r->stats.checked || r->stats.check_zero);
     r->stats.checked = true;
-    r->stats.check_absolute = result->run.max_abs;
-    r->stats.check_relative = result->run.max_rel;
-    r->stats.check_unstable = result->run.unstable;
-    r->stats.check_zero = result->run.count > 0 && result->run.greatest == 0;
+    r->stats.check_absolute = fmax(r->stats.check_absolute, result->run.max_abs);
+    r->stats.check_relative = fmax(r->stats.check_relative, result->run.max_rel);
+    r->stats.check_unstable |= result->run.unstable;
     keep_outputs(t);
     if (r->o->rtol >= 0 || r->o->atol >= 0) return verdict_given(t, &result->run);
     return differs_at(t, &result->run, "the result differs from the original", 9) &&
@@ -324,7 +329,9 @@ TrialResult trial_check(Trial *t) {
         t->r->stats.checked = false;
     }
     if (!why) return TRIAL_FAILED;
+    const char *sizes = run_size_set_name(t->r, t->r->size_set);
     t->r->stats.check_note = arena_format(
-        t->r->arena, "the original is kept, because the result could not be confirmed: %s", why);
+        t->r->arena, "the original is kept, because the result could not be confirmed%s%s: %s",
+        *sizes ? " at " : "", sizes, why);
     return TRIAL_IMPOSSIBLE;
 }

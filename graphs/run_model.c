@@ -8,6 +8,7 @@
 #include "graphs/sizes.h"
 #include "graphs/world.h"
 #include "ops/base/main.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -137,15 +138,45 @@ static bool known_dims(ModelRun *r) {
     return true;
 }
 
+/* The sizes that options give. The error is set if two of them contradict each other. */
+typedef struct GivenSizes {
+    SizeOptions all;
+    Error *error;
+} GivenSizes;
+
+static void compare_size(const GivenSizes *g, const char *option, SizeOptions one,
+                         const char *input, int axis, const char *param) {
+    const int64_t size = size_given(&g->all, input, axis, param),
+                  other = size_given(&one, input, axis, param);
+    if (other < 0 || other == size || g->error->kind) return;
+    error_set(g->error, E_USAGE, option,
+              "%s: axis %d of %s would have to be both %" PRId64 " and %" PRId64,
+              one.dims.n ? one.dims.v[0] : one.shapes.v[0], axis, input, other, size);
+}
+
+/* Implements InputSize, like size_given. */
+static int64_t size_agreed(const void *user, const char *input, int axis, const char *param) {
+    const GivenSizes *g = user;
+    const StringList *dims = &g->all.dims, *shapes = &g->all.shapes;
+    for (int k = 0; k < dims->n; k++)
+        compare_size(g, "--dim", (SizeOptions){.dims = {1, &dims->v[k]}}, input, axis, param);
+    for (int k = 0; k < shapes->n; k++)
+        compare_size(g, "--input-shape", (SizeOptions){.shapes = {1, &shapes->v[k]}}, input, axis,
+                     param);
+    return size_given(&g->all, input, axis, param);
+}
+
 /* Reads the model with the sizes that it will have, so that what depends on them is understood. */
 bool run_open(ModelRun *r) {
     if (!feed_options(r->arena, r->o.input, &r->given, r->error)) return false;
     r->given.seed = (uint64_t)r->o.seed;
     r->o.shape = feed_shapes(r->arena, &r->given, r->o.shape);
-    const SizeOptions given = {r->o.shape, r->o.dim};
+    Error unequal = {0};
+    const GivenSizes given = {{r->o.shape, r->o.dim}, &unequal};
+    if (!size_options_valid(r->arena, &given.all, r->error)) return false;
     r->stage = stage_new(r->w, r->backend, r->device, run_stage_input, r);
     for (int k = 0; k < r->nfound; k++) stage_keep(r->stage, r->found[k].value, r->found[k].bytes);
-    const OpenOptions open = {.size = size_given,
+    const OpenOptions open = {.size = size_agreed,
                               .size_user = &given,
                               .first_is_one = true,
                               .value = stage_value,
@@ -153,6 +184,7 @@ bool run_open(ModelRun *r) {
     r->opening = &open;
     r->model = model_open_with(r->w, r->o.files.v[0], &open, r->error);
     r->opening = NULL;
+    if (unequal.kind) return *r->error = unequal, false;
     if (!r->model) return false;
     r->graph = model_graph(r->model);
     const char **name = ARENA_NEW(r->arena, const char *, r->graph->nin);

@@ -1,9 +1,10 @@
 /* sizes.c -- turns options into sizes, and guesses sizes. A size that is a single symbol takes the
-   number given for its axis; a constant size must equal the number; for any other size the number
-   is ignored, since the size follows from its symbols. Guesses start from usual numbers; then one
+   number given for its axis. Any other size follows from its symbols, and must equal the number
+   once they are known. Guesses start from usual numbers; then one
    size after the other takes the number at which the fewest needs of the graph fail. */
 #include "graphs/needs.h"
 #include "graphs/sizes.h"
+#include "ops/core/element.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,15 +32,21 @@ static bool set_size(Bind *b, Symbol s, int64_t value, const char *place) {
     return true;
 }
 
+/* The symbol that the size of an axis is and that can be given a value; 0: there is none. */
+static Symbol axis_symbol(const Bind *b, int input, int axis) {
+    Symbol s = poly_is_symbol(b->w, value_type(b->w, b->g->in[input])->dim.v[axis]);
+    SymbolKind kind = s ? symbol_def(b->w, s).kind : SYM_NAMED;
+    return kind == SYM_NAMED || kind == SYM_DATA ? s : 0;
+}
+
 static bool set_axis(Bind *b, int input, int axis, int64_t value) {
     Poly p = value_type(b->w, b->g->in[input])->dim.v[axis];
-    Symbol s = poly_is_symbol(b->w, p);
-    int64_t fixed;
-    if (s && symbol_def(b->w, s).kind != SYM_NAMED && symbol_def(b->w, s).kind != SYM_DATA) s = 0;
+    Symbol s = axis_symbol(b, input, axis);
+    int64_t known;
     if (s) return set_size(b, s, value, b->name[input]);
-    if (!poly_constant(b->w, p, &fixed) || fixed == value) return true;
+    if (!poly_eval(b->w, p, (Sizes){b->n, b->value}, &known) || known == value) return true;
     return error_set(b->error, E_USAGE, b->name[input],
-                     "axis %d has the size %" PRId64 " in the model, not %" PRId64, axis, fixed,
+                     "axis %d has the size %" PRId64 " in the model, not %" PRId64, axis, known,
                      value);
 }
 
@@ -87,6 +94,14 @@ static bool shape_of_unknown(Bind *b, Arena *a, const char *option) {
     return input_unknown("--input-shape", option, name, b->g->nin, b->name, b->error);
 }
 
+/* Whether a tensor can have the size that an option gives. */
+static bool size_possible(const char *name, const char *option, int64_t size, Error *e) {
+    if (size < 0) return error_set(e, E_USAGE, name, "%s: a size cannot be negative", option);
+    return size <= ELEMENT_COUNT_MAX ||
+           error_set(e, E_USAGE, name, "%s: a size cannot be greater than %lld", option,
+                     (long long)ELEMENT_COUNT_MAX);
+}
+
 static bool set_shape(Bind *b, Arena *a, const char *option) {
     const char *at;
     int input = named_input(b, option, &at), axis = 0;
@@ -100,9 +115,7 @@ static bool set_shape(Bind *b, Arena *a, const char *option) {
         if (end == at || (*end && *end != ','))
             return error_set(b->error, E_USAGE, "--input-shape",
                              "%s: expected NAME:N,N,.., one size for each axis", option);
-        if (value < 0)
-            return error_set(b->error, E_USAGE, "--input-shape", "%s: a size cannot be negative",
-                             option);
+        if (!size_possible("--input-shape", option, value, b->error)) return false;
         if (axis < t->dim.n && !set_axis(b, input, axis, value)) return false;
         at = *end ? end + 1 : end;
     }
@@ -160,7 +173,7 @@ static bool complete_sizes(Bind *b) {
         for (int axis = 0; axis < t->dim.n; axis++) {
             int64_t value;
             if (poly_eval(b->w, t->dim.v[axis], (Sizes){b->n, b->value}, &value)) continue;
-            if (axis)
+            if (axis || !axis_symbol(b, k, axis))
                 return error_set(
                     b->error, E_USAGE, b->name[k],
                     "the size of axis %d is not known; give it with --input-shape or --dim", axis);
@@ -181,6 +194,9 @@ bool sizes_bind(World *w, Arena *a, const Graph *g, const char *const name[],
         if (!set_shape(&b, a, given->shapes.v[k])) return false;
     for (int k = 0; k < given->dims.n; k++)
         if (!set_dim(&b, a, given->dims.v[k])) return false;
+    /* Once more: now the sizes that follow from symbols are known. */
+    for (int k = 0; k < given->shapes.n; k++)
+        if (!set_shape(&b, a, given->shapes.v[k])) return false;
     *out = (Sizes){b.n, b.value};
     return complete_sizes(&b);
 }
@@ -298,18 +314,19 @@ const char *dim_option_name(Arena *a, const char *option, Error *e) {
     const char *equals = strrchr(option, '='); /* the last =, since a name may contain one */
     char *end = NULL;
     const long long value = equals ? strtoll(equals + 1, &end, 10) : 0;
-    if (equals && end > equals + 1 && !*end && value >= 0)
-        return arena_string(a, option, (size_t)(equals - option));
-    error_set(e, E_USAGE, "--dim",
-              value < 0 ? "%s: a size cannot be negative" : "%s: expected NAME=NUMBER", option);
-    return NULL;
+    if (!equals || end == equals + 1 || *end)
+        return error_set(e, E_USAGE, "--dim", "%s: expected NAME=NUMBER", option), NULL;
+    return size_possible("--dim", option, value, e)
+               ? arena_string(a, option, (size_t)(equals - option))
+               : NULL;
 }
 
 int shape_option_axes(const char *option, const char *input, bool only_input, Error *e) {
     const char *colon = strrchr(option, ':'), *at = colon ? colon + 1 : option;
     int n = 0;
     for (char *end; *at; n++, at = *end ? end + 1 : end) {
-        strtoll(at, &end, 10);
+        const long long value = strtoll(at, &end, 10);
+        if (end > at && !size_possible("--input-shape", option, value, e)) return -2;
         if (end == at || (*end && *end != ',')) {
             error_set(e, E_USAGE, "--input-shape",
                       "%s: expected NAME:N,N,.., one size for each axis", option);
@@ -319,6 +336,14 @@ int shape_option_axes(const char *option, const char *input, bool only_input, Er
     const bool named = colon && strlen(input) == (size_t)(colon - option) &&
                        !memcmp(input, option, (size_t)(colon - option));
     return named || (!colon && only_input) ? n : -1;
+}
+
+bool size_options_valid(Arena *a, const SizeOptions *o, Error *e) {
+    for (int k = 0; k < o->dims.n; k++)
+        if (!dim_option_name(a, o->dims.v[k], e)) return false;
+    for (int k = 0; k < o->shapes.n; k++)
+        if (shape_option_axes(o->shapes.v[k], "", true, e) == -2) return false;
+    return true;
 }
 
 /* The size number `axis` in "NAME:1,3,224,224"; negative if the option is for another input or has

@@ -10,10 +10,10 @@
 typedef struct SizeOptions {
     StringList shapes, dims;
 } SizeOptions;
-/* Binds the sizes of a graph whose input k is called name[k]. A size without a value is 1 on the
-   first axis of an input and an error on other axes; that error, like a value that does not fit, is
-   E_USAGE. *out lives in the arena and covers the symbols that exist now. If a size is missing,
-   *out holds those that are known; after other errors its n is 0. */
+/* Binds the sizes of a graph whose input k is called name[k]; all that is given must agree. A size
+   without a value is 1 on the first axis of an input and an error on other axes; that error, like a
+   value that does not fit, is E_USAGE. *out lives in the arena and covers the symbols that exist
+   now. If a size is missing, *out holds those that are known; after other errors its n is 0. */
 bool sizes_bind(World *, Arena *, const Graph *, const char *const name[], const SizeOptions *,
                 Sizes *out, Error *);
 
@@ -42,6 +42,8 @@ const char *dim_option_name(Arena *, const char *option, Error *);
    for another input; -2 with E_USAGE if it has another form. only_input: the option need not name
    it. */
 int shape_option_axes(const char *option, const char *input, bool only_input, Error *);
+/* Whether all of the options have these forms, and numbers that a size can have; else E_USAGE. */
+bool size_options_valid(Arena *, const SizeOptions *, Error *);
 /* The size that the options give for an axis of an input, before the model is open; < 0: none. An
    InputSize of graphs/onnx/onnx.h, with a SizeOptions as `user` and the file's name of the size as
    `param`. */

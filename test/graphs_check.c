@@ -367,10 +367,18 @@ static void sizes_come_from_options(void **state) {
     static const struct {
         const char *shape, *dim, *reason;
     } wrong[] = {
-        {"x:2,4,8", NULL, "has the size 3"}, {"x:2,3", NULL, "of the input: 3, not 2"},
-        {"y:2,3,8", NULL, "no input"},       {"x:2,3,8", "h=9", "8 and 9"},
-        {"x:2,3,b", NULL, "NAME:N,N"},       {NULL, NULL, "is not known"},
-        {"x:2,3,8", "k=9", "has no size"},   {"x:2,3,8", "k", "NAME=NUMBER"},
+        {"x:2,4,8", NULL, "has the size 3"},
+        {"x:2,3", NULL, "of the input: 3, not 2"},
+        {"y:2,3,8", NULL, "no input"},
+        {"x:2,3,8", "h=9", "8 and 9"},
+        {"x:2,3,b", NULL, "NAME:N,N"},
+        {NULL, NULL, "is not known"},
+        {"x:2,3,8", "k=9", "has no size"},
+        {"x:2,3,8", "k", "NAME=NUMBER"},
+        {"x:2,3,-8", NULL, "negative"},
+        {NULL, "h=-8", "negative"},
+        {NULL, "h=9000000000000000000", "h=9000000000000000000: a size cannot be greater"},
+        {"x:2,3,99999999999999999999", NULL, "a size cannot be greater"},
     };
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         assert_false(bind(w, &g, wrong[k].shape, wrong[k].dim, &s, &e));
@@ -385,6 +393,33 @@ static void sizes_come_from_options(void **state) {
     assert_int_equal(size_given(&o, "y", 1, "w"), 4);
     assert_true(size_given(&o, "y", 0, "") < 0);
     assert_true(size_given(&o, "y", 1, "") < 0);
+    world_free(w);
+}
+
+/* A size that follows from others must equal the number given for it, in whatever order. */
+static void sizes_that_follow_are_compared(void **state) {
+    (void)state;
+    World *w = graph_world_new(NULL, 0);
+    Graph g =
+        graph_of(w, "graph g %x : F [n + 1, n] %\"a:b\" : F [2*n]\nbody\n %y = relu %x\n out %y\n");
+    Sizes s;
+    Error e;
+    int64_t n;
+    assert_true(bind(w, &g, "x:6,5", "n=5", &s, &e));
+    assert_true(poly_eval(w, poly_named(w, "n"), s, &n) && n == 5);
+    static const struct {
+        const char *shape, *dim, *reason;
+    } wrong[] = {
+        {"x:7,5", NULL, "axis 0 has the size 6 in the model, not 7"},
+        {"a:b:11", "n=5", "axis 0 has the size 10 in the model, not 11"},
+        {"a:b:10", NULL, "the size of axis 0 is not known"},
+    };
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        assert_false(bind(w, &g, wrong[k].shape, wrong[k].dim, &s, &e));
+        assert_int_equal(e.kind, E_USAGE);
+        if (!strstr(e.reason, wrong[k].reason)) print_message("%zu: %s\n", k, e.reason);
+        assert_non_null(strstr(e.reason, wrong[k].reason));
+    }
     world_free(w);
 }
 
@@ -515,6 +550,7 @@ int main(void) {
         cmocka_unit_test(npy_files_come_back),
         cmocka_unit_test(damaged_npy_files_are_refused),
         cmocka_unit_test(sizes_come_from_options),
+        cmocka_unit_test(sizes_that_follow_are_compared),
         cmocka_unit_test(guessed_sizes_meet_what_the_graph_needs),
         cmocka_unit_test(many_sizes_are_guessed),
     };

@@ -190,7 +190,7 @@ def test_forms_of_input(optimize, tmp_path):
 
 def test_input_that_does_not_fit(optimize, tmp_path):
     path, out = ids(tmp_path / "m.onnx"), tmp_path / "o.onnx"
-    numpy.save(tmp_path / "f.npy", numpy.float32([1]))
+    numpy.save(tmp_path / "f.npy", numpy.float32([1, 2]))
     for what, code, said in [
         ("j=1", 2, "the model has no input named j"),
         ("i=abc", 2, "NAME=NUMBER, or NAME=LOW..HIGH"),

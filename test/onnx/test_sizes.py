@@ -237,3 +237,49 @@ def test_where_sizes_become_known_but_nothing_gains_the_file_stays(tmp_path):
     code, said, report = optimize(text, tmp_path)
     assert code == 0 and report["nodes"]["opaque"] == 0 and not report["changed"], said
     assert (tmp_path / "out.onnx").read_bytes() == (tmp_path / "m.onnx").read_bytes()
+
+
+# Two inputs with an axis of the same name; both programs are given numbers for it.
+TWICE = """m (float[n] x, float[n] z) => (float[n] y, float[n] v)
+    { a = Relu(x)  y = Relu(a)  v = Relu(z) }"""
+
+
+def numbered(folder, program, *options):
+    model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 13]>\n' + TWICE)
+    onnx.save(model, folder / "m.onnx")
+    words = [program, folder / "m.onnx", *options, *(["--dry-run"] if program == PROGRAM else [])]
+    return subprocess.run(words, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("program", [RUN, PROGRAM])
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (["--dim", "n=8", "--dim", "n=8", "--input-shape", "x:8"], ""),
+        (["--dim", "n=8", "--dim", "n=9"], "8 and 9"),
+        (["--dim", "n=8", "--input-shape", "x:9"], "n=8"),
+        (["--input-shape", "z:9", "--dim", "n=8"], "n=8"),
+        (["--input-shape", "x:8", "--input-shape", "x:9"], "x"),
+        (["--dim", "n=9000000000000000000"], "n=9000000000000000000: a size cannot be greater"),
+        (["--dim", "n=99999999999999999999"], "n=99999999999999999999: a size cannot be greater"),
+        (["--input-shape", "x:9000000000000000000"], "x:9000000000000000000: a size cannot be"),
+        (["--dim", "n=9e18"], "n=9e18: expected NAME=NUMBER"),
+    ],
+)
+def test_numbers_that_contradict_or_are_none_are_refused(tmp_path, program, options, said):
+    done = numbered(tmp_path, program, *options)
+    assert done.returncode == (2 if said else 0) and said in done.stderr, done.stdout + done.stderr
+    assert "would have to be both" in done.stderr or not said or ": a size" in said or "9e" in said
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (["--dim", "n=8,9", "--input-shape", "x:8"], "would have to be both 8 and 9"),
+        (["--dim", "n=8,9000000000000000000"], "n=9000000000000000000: a size cannot be greater"),
+    ],
+)
+def test_every_number_of_a_list_is_looked_at_before_the_search(tmp_path, options, said):
+    """The target would fail, but is not asked."""
+    done = numbered(tmp_path, PROGRAM, *options, "--measure-with", "false")
+    assert done.returncode == 2 and said in done.stderr, done.stdout + done.stderr

@@ -283,3 +283,24 @@ def test_every_number_of_a_list_is_looked_at_before_the_search(tmp_path, options
     """The target would fail, but is not asked."""
     done = numbered(tmp_path, PROGRAM, *options, "--measure-with", "false")
     assert done.returncode == 2 and said in done.stderr, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("kind, gates", [("RNN", 1), ("GRU", 3), ("LSTM", 4)])
+@pytest.mark.parametrize("hidden, fits", [(None, True), (5, True), (4, False), (0, False)])
+def test_hidden_size_must_be_that_of_the_weights(tmp_path, kind, gates, hidden, fits):
+    """ONNX Runtime refuses such a node, too."""
+    attributes = {} if hidden is None else {"hidden_size": hidden}
+    shapes = {"x": [4, 2, 3], "w": [1, gates * 5, 3], "r": [1, gates * 5, 5]}
+    inputs = [helper.make_tensor_value_info(k, 1, v) for k, v in shapes.items()]
+    node = helper.make_node(kind, list(shapes), ["y"], **attributes)
+    output = helper.make_tensor_value_info("y", 1, [4, 1, 2, "h"])
+    graph = helper.make_graph([node], "g", inputs, [output])
+    opsets = [helper.make_opsetid("", 14)]
+    path = tmp_path / "m.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    done = subprocess.run([RUN, path], capture_output=True, text=True, timeout=60)
+    assert done.returncode == (0 if fits else 3), done.stderr
+    assert fits or f"hidden_size is {hidden}, but input 2 is for 5" in done.stderr, done.stderr
+    words = [PROGRAM, path, "--dry-run", "--cost", "nodes"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and f"{int(not fits)} opaque" in done.stdout, done.stdout

@@ -1,6 +1,7 @@
 /* spelling_form.c -- import functions of items.def that distinguish the forms of an operator:
    hidden sizes, element types of results, required ranks, activations, training mode. */
 #include "graphs/onnx/items.h"
+#include <inttypes.h>
 #include <string.h>
 #include <strings.h>
 
@@ -89,7 +90,11 @@ bool import_length_stft(Import *s, int attr) {
 bool import_hidden(Import *s, int attr) {
     const Type *r = s->nin > 2 ? import_type(s, s->in[2]) : NULL;
     if (!r || r->dim.n != 3) return import_fail(s, "input 2 does not have three axes");
-    onnx_attr_int(s, "hidden_size", 0);
+    const int64_t given = onnx_attr_int(s, "hidden_size", INT64_MIN);
+    int64_t size;
+    if (given != INT64_MIN && poly_constant(s->w, r->dim.v[2], &size) && size != given)
+        return import_fail(s, "hidden_size is %" PRId64 ", but input 2 is for %" PRId64, given,
+                           size);
     give_ints(s, attr, 1, &r->dim.v[2]);
     return true;
 }

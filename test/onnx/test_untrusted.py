@@ -472,3 +472,52 @@ def test_an_attribute_of_another_kind_makes_a_node_opaque(tmp_path, kind, attrib
     assert done.returncode == 0 and "0 of 1 nodes understood" in done.stdout, (
         done.stdout + done.stderr
     )
+
+
+def field(number, message):
+    """A field with these bytes, in protobuf's wire format."""
+    length, n = b"", len(message)
+    while n > 127:
+        length, n = length + bytes([n & 127 | 128]), n >> 7
+    return bytes([number << 3 | 2]) + length + bytes([n]) + message
+
+
+def with_two(what):
+    """A model that has two of a message of which ONNX has at most one. protobuf merges them."""
+
+    def some(kind, number, message):
+        return field(number, message) * (1 + (what == kind))
+
+    value = onnx.AttributeProto(name="value", type=onnx.AttributeProto.TENSOR)
+    value = value.SerializeToString() + some("tensor", 5, tensor("", [1, 2]).SerializeToString())
+    constant = onnx.NodeProto(op_type="Constant", output=["c"]).SerializeToString()
+    body = helper.make_graph([helper.make_node("Relu", ["x"], ["r"])], "b", [], [info("r", [2])])
+    nodes = field(1, constant + field(5, value))
+    branches = b""
+    for name in ("then_branch", "else_branch"):
+        branch = onnx.AttributeProto(name=name, type=onnx.AttributeProto.GRAPH)
+        branch = branch.SerializeToString() + some("branch", 6, body.SerializeToString())
+        branches += field(5, branch)
+    choose = onnx.NodeProto(op_type="If", input=["b"], output=["d"]).SerializeToString()
+    nodes += field(1, choose + branches)
+    nodes += field(1, helper.make_node("Add", ["d", "c"], ["y"]).SerializeToString())
+    shape = some("shape", 2, info("x", [2]).type.tensor_type.shape.SerializeToString())
+    kind = some("type", 2, some("tensor type", 1, b"\x08\x01" + shape))
+    inputs = field(11, onnx.ValueInfoProto(name="x").SerializeToString() + kind)
+    inputs += field(11, info("b", [], onnx.TensorProto.BOOL).SerializeToString())
+    name, output = field(2, b"g"), field(12, info("y", [2]).SerializeToString())
+    graph = some("graph", 7, nodes + name + inputs + output)
+    opset = helper.make_opsetid("", 13).SerializeToString()
+    return onnx.ModelProto(ir_version=8).SerializeToString() + field(8, opset) + graph
+
+
+@pytest.mark.parametrize("what", ["", "tensor", "branch", "shape", "type", "tensor type", "graph"])
+def test_two_messages_for_one_are_refused(tmp_path, what):
+    """What protobuf would merge is not guessed."""
+    path = tmp_path / "m.onnx"
+    path.write_bytes(with_two(what))
+    if not what:
+        onnx.checker.check_model(onnx.load(path), full_check=True)
+    code, said = optimize(path, tmp_path)
+    assert code == (INVALID if what else 0), said
+    assert not what or "a second message where there can be only one" in said, said

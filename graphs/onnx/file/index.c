@@ -1,6 +1,5 @@
 /* index.c -- indexes an ONNX file in one pass over ModelProto, its GraphProto and the headers of
-   its nodes. A file with two graphs is refused: protobuf would merge them, but bytes that are
-   written back unchanged must mean what was read. */
+   its nodes. */
 #include "graphs/onnx/file/index.h"
 #include <string.h>
 
@@ -46,6 +45,7 @@ bool index_file(Arena *a, Slice file, const char *place, FileIndex *x, Error *e)
     *x = (FileIndex){.bytes = file};
     Wire w = wire_new(file, file.at, place, e);
     SliceList opsets = {0};
+    bool found = false;
     for (Field f; wire_next(&w, &f);) {
         if (f.number == MODEL_IR_VERSION && wire_want(&w, &f, WIRE_VARINT))
             x->ir_version = (int64_t)f.value;
@@ -55,9 +55,8 @@ bool index_file(Arena *a, Slice file, const char *place, FileIndex *x, Error *e)
             slices_push(a, &x->training, f.bytes);
         if (f.number == MODEL_FUNCTIONS && wire_want(&w, &f, WIRE_BYTES))
             slices_push(a, &x->function, f.bytes);
-        if (f.number != MODEL_GRAPH || !wire_want(&w, &f, WIRE_BYTES)) continue;
-        if (x->graph.at) return wire_fail(&w, f.whole.at, "a second graph");
-        x->graph = f.bytes;
+        if (f.number == MODEL_GRAPH && wire_want(&w, &f, WIRE_BYTES) && wire_once(&w, &f, &found))
+            x->graph = f.bytes;
     }
     if (w.failed) return false;
     if (!x->graph.at)
@@ -127,6 +126,7 @@ void index_put_opset(Arena *a, Slice domain, int64_t version, Pieces *file) {
 
 static bool index_attr(Arena *a, Wire w, AttrSlice *out) {
     *out = (AttrSlice){.whole = w.rest, .small = true};
+    bool has_tensor = false, has_graph = false;
     for (Field f; wire_next(&w, &f);) {
         const bool graph = f.number == ATTRIBUTE_G || f.number == ATTRIBUTE_GRAPHS,
                    heavy = graph || f.number == ATTRIBUTE_T || f.number == ATTRIBUTE_TENSORS ||
@@ -135,6 +135,9 @@ static bool index_attr(Arena *a, Wire w, AttrSlice *out) {
         if (heavy) out->small = false;
         if ((f.number == ATTRIBUTE_NAME || heavy) && !wire_want(&w, &f, WIRE_BYTES)) return false;
         if (f.number == ATTRIBUTE_NAME) out->name = f.bytes;
+        if ((f.number == ATTRIBUTE_T && !wire_once(&w, &f, &has_tensor)) ||
+            (f.number == ATTRIBUTE_G && !wire_once(&w, &f, &has_graph)))
+            return false;
         if (f.number == ATTRIBUTE_T) out->tensor = f.bytes;
         if (graph) slices_push(a, &out->graph, f.bytes);
         if (f.number == ATTRIBUTE_TYPE && wire_want(&w, &f, WIRE_VARINT)) out->type = f.value;

@@ -58,8 +58,8 @@ void slices_push(Arena *, SliceList *, Slice);
 Slice index_domain(Slice);
 /* Index an OperatorSetIdProto, a whole file, a GraphProto at this depth of nesting, and a
    NodeProto. The lists are in the arena, the slices are of the file. They return false with
-   E_INVALID and the position of the byte if the message is damaged, and index_file also if the file
-   has no graph or two. */
+   E_INVALID and the position of the byte if the message is damaged, or has two messages where ONNX
+   has one; index_file also if the file has no graph. */
 bool index_opset(Wire message, Opset *);
 bool index_file(Arena *, Slice file, const char *place, FileIndex *, Error *);
 bool index_graph(Arena *, Wire *message, int depth, GraphIndex *);

@@ -135,6 +135,11 @@ bool wire_want(Wire *w, const Field *f, WireKind kind) {
     return f->kind == kind || wire_fail_format(w, f->whole.at, "a field with the wrong wire type");
 }
 
+bool wire_once(Wire *w, const Field *f, bool *seen) {
+    if (*seen) return wire_fail(w, f->whole.at, "a second message where there can be only one");
+    return *seen = true;
+}
+
 Slice wire_bytes(Wire w, uint32_t number) {
     Slice out = {0};
     for (Field f; wire_next(&w, &f);)

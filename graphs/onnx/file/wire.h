@@ -67,6 +67,10 @@ bool wire_fail(Wire *, const unsigned char *at, const char *what);
 bool wire_fail_format(Wire *, const unsigned char *at, const char *what);
 /* Whether the field has this kind; if not, fails. */
 bool wire_want(Wire *, const Field *, WireKind);
+/* Whether the field, a message that its message has at most once, comes for the first time; *seen
+   becomes true. If not, fails: protobuf would merge both, but bytes that are written back unchanged
+   must mean what was read. */
+bool wire_once(Wire *, const Field *, bool *seen);
 
 /* The contents of the last field of kind WIRE_BYTES with this number; absent if there is none.
    wire_read_bytes fails if the message is damaged or a field with this number has another kind. */

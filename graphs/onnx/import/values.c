@@ -96,10 +96,13 @@ static bool read_dim(Model *m, Wire w, const char *name, bool input, Type *t) {
 }
 
 static bool read_tensor_type(Model *m, Wire w, const char *name, bool input, Type *t) {
+    bool has_shape = false;
     for (Field f; wire_next(&w, &f);) {
         if (f.number == TENSOR_ELEM_TYPE && wire_want(&w, &f, WIRE_VARINT))
             t->dtype = f.value < DT_COUNT ? (DType)f.value : DT_NONE;
-        if (f.number != TENSOR_SHAPE || !wire_want(&w, &f, WIRE_BYTES)) continue;
+        if (f.number != TENSOR_SHAPE || !wire_want(&w, &f, WIRE_BYTES) ||
+            !wire_once(&w, &f, &has_shape))
+            continue;
         t->known = true, t->dim.n = 0;
         Wire shape = wire_inner(&w, f.bytes);
         for (Field d; wire_next(&shape, &d);)
@@ -115,12 +118,15 @@ static bool read_tensor_type(Model *m, Wire w, const char *name, bool input, Typ
 bool value_info_type(Model *m, Slice info, const char *name, bool input, Type *t, Error *e) {
     *t = (Type){0};
     Wire w = model_wire(m, info, e);
+    bool has_type = false, has_tensor = false;
     for (Field f; wire_next(&w, &f);) {
-        if (f.number != VALUE_INFO_TYPE || !wire_want(&w, &f, WIRE_BYTES)) continue;
+        if (f.number != VALUE_INFO_TYPE || !wire_want(&w, &f, WIRE_BYTES) ||
+            !wire_once(&w, &f, &has_type))
+            continue;
         Wire type = wire_inner(&w, f.bytes);
         for (Field k; wire_next(&type, &k);)
             if (k.number == TYPE_TENSOR_TYPE &&
-                (!wire_want(&type, &k, WIRE_BYTES) ||
+                (!wire_want(&type, &k, WIRE_BYTES) || !wire_once(&type, &k, &has_tensor) ||
                  !read_tensor_type(m, wire_inner(&w, k.bytes), name, input, t)))
                 return false;
         if (type.failed) return false;

@@ -283,22 +283,24 @@ static void files_that_would_be_lost_are_refused(void **state) {
     const struct {
         FileUse v[2];
         bool apart;
-    } files[] = {{{{"IN", file, FILE_READ}, {"--report", file, FILE_WRITTEN}}, false},
-                 {{{"--report", file, FILE_WRITTEN}, {"IN", file, FILE_READ}}, false},
-                 {{{"--json", file, FILE_WRITTEN}, {"--report", file, FILE_WRITTEN}}, false},
-                 {{{"IN", file, FILE_READ}, {"--report", link, FILE_WRITTEN}}, false},
-                 {{{"IN", file, FILE_READ}, {"--report", other, FILE_WRITTEN}}, false},
-                 {{{"--rules-out", file, FILE_ADDED_TO}, {"IN", file, FILE_READ}}, true},
-                 {{{"--rules-out", file, FILE_ADDED_TO}, {"--dot", file, FILE_WRITTEN}}, false},
-                 {{{"IN", file, FILE_READ}, {"--rules", file, FILE_READ}}, true},
-                 {{{"FILE", file, FILE_OPERAND}, {"OUT", file, FILE_RESULT}}, true},
-                 {{{"OUT", file, FILE_RESULT}, {"FILE", file, FILE_OPERAND}}, true},
-                 {{{"FILE", file, FILE_OPERAND}, {"--json", file, FILE_WRITTEN}}, false},
-                 {{{"--rules", file, FILE_READ}, {"OUT", file, FILE_RESULT}}, false},
-                 {{{"--json", file, FILE_WRITTEN}, {"OUT", file, FILE_RESULT}}, false},
-                 {{{"IN", file, FILE_READ}, {"--report", NULL, FILE_WRITTEN}}, true},
-                 {{{"--dot", "/dev/null", FILE_WRITTEN}, {"-o", "/dev/null", FILE_WRITTEN}}, true},
-                 {{{"IN", file, FILE_READ}, {"--dot", "file", FILE_WRITTEN}}, true}};
+    } files[] = {
+        {{{"IN", file, FILE_READ}, {"--report", file, FILE_WRITTEN}}, false},
+        {{{"--report", file, FILE_WRITTEN}, {"IN", file, FILE_READ}}, false},
+        {{{"--json", file, FILE_WRITTEN}, {"--report", file, FILE_WRITTEN}}, false},
+        {{{"IN", file, FILE_READ}, {"--report", link, FILE_WRITTEN}}, false},
+        {{{"IN", file, FILE_READ}, {"--report", other, FILE_WRITTEN}}, false},
+        {{{"--rules-out", file, FILE_ADDED_TO}, {"IN", file, FILE_READ}}, true},
+        {{{"--rules-out", file, FILE_ADDED_TO}, {"--dot", file, FILE_WRITTEN}}, false},
+        {{{"--cost-db", file, FILE_ADDED_TO}, {"--rules-out", file, FILE_ADDED_TO}}, false},
+        {{{"IN", file, FILE_READ}, {"--rules", file, FILE_READ}}, true},
+        {{{"FILE", file, FILE_OPERAND}, {"OUT", file, FILE_RESULT}}, true},
+        {{{"OUT", file, FILE_RESULT}, {"FILE", file, FILE_OPERAND}}, true},
+        {{{"FILE", file, FILE_OPERAND}, {"--json", file, FILE_WRITTEN}}, false},
+        {{{"--rules", file, FILE_READ}, {"OUT", file, FILE_RESULT}}, false},
+        {{{"--json", file, FILE_WRITTEN}, {"OUT", file, FILE_RESULT}}, false},
+        {{{"IN", file, FILE_READ}, {"--report", NULL, FILE_WRITTEN}}, true},
+        {{{"--dot", "/dev/null", FILE_WRITTEN}, {"-o", "/dev/null", FILE_WRITTEN}}, true},
+        {{{"IN", file, FILE_READ}, {"--dot", "file", FILE_WRITTEN}}, true}};
     Error e = {0};
     assert_int_equal(symlink("file", link), 0);
     for (int there = 0; there < 2; there++) {
@@ -323,7 +325,7 @@ static void files_that_would_be_lost_are_refused(void **state) {
     arena_free(a);
 }
 
-/* Only a file that is to be written must be writable. */
+/* Only what is written from the start must be writable. */
 static void files_that_cannot_be_written_are_refused(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);

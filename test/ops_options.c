@@ -318,6 +318,27 @@ static void pages_are_made_from_the_table(void **state) {
     assert_int_equal(error_exit_code(&e), 2);
 }
 
+static void sizes_have_units(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t bytes; /* 0: refused */
+    } of[] = {{"1", 1},         {"4096", 4096},      {"3K", 3072}, {"1.5M", 3 << 19},
+              {"2G", 2u << 30}, {"0.5K", 512},       {".5K", 512}, {"", 0},
+              {"0", 0},         {"0.5", 0},          {"-1", 0},    {"K", 0},
+              {"1KB", 0},       {"1 K", 0},          {" 1K", 0},   {"1k", 0},
+              {"0x10K", 0},     {"nan", 0},          {"inf", 0},   {"infK", 0},
+              {"1e3", 1000},    {"99999999999G", 0}, {"1.2.3", 0}, {"1,5G", 0}};
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+        Error e = {0};
+        size_t bytes = 7;
+        const bool good = option_bytes("--memory-limit", of[k].text, &bytes, &e);
+        if (good != (of[k].bytes > 0) || bytes != of[k].bytes)
+            fail_msg("\"%s\": %zu, not %zu", of[k].text, bytes, of[k].bytes);
+        assert_int_equal(e.kind, good ? E_NONE : E_USAGE);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_kind_is_stored, make, drop),
@@ -331,6 +352,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_range_without_an_end_names_its_beginning, make, drop),
         cmocka_unit_test_setup_teardown(help_is_made_from_the_table, make, drop),
         cmocka_unit_test_setup_teardown(pages_are_made_from_the_table, make, drop),
+        cmocka_unit_test(sizes_have_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,10 +43,11 @@ static bool is_written(const FileUse *x) {
     return x->kind == FILE_WRITTEN || x->kind == FILE_RESULT;
 }
 
-/* Whether writing `by` destroys the contents of `lost`. */
+/* Whether writing `by`, or extending it, destroys the contents of `lost`. */
 static bool would_lose(const FileUse *by, const FileUse *lost) {
-    const bool replaces = by->kind == FILE_RESULT && lost->kind == FILE_OPERAND;
-    return is_written(by) && !replaces && same_path(lost->path, by->path);
+    const bool replaces = by->kind == FILE_RESULT && lost->kind == FILE_OPERAND,
+               both_extend = by->kind == FILE_ADDED_TO && lost->kind == FILE_ADDED_TO;
+    return ((is_written(by) && !replaces) || both_extend) && same_path(lost->path, by->path);
 }
 
 bool files_apart(const FileUses *u, Error *e) {

@@ -6,8 +6,9 @@
 #include "options.h"
 
 /* How a file is used. OPERAND: read, and the RESULT may replace it. READ: read. ADDED_TO: read and
-   extended. WRITTEN: written, and must be different from all other files. RESULT: written, and may
-   replace the OPERAND only. */
+   extended, by one option only; whoever opens it finds out whether it can be written. WRITTEN:
+   written, and must be different from all other files. RESULT: written, and may replace the OPERAND
+   only. */
 typedef enum FileUseKind {
     FILE_OPERAND,
     FILE_READ,

@@ -261,14 +261,15 @@ static void add_option(Text *t, const OptionDef *o) {
 
 bool option_bytes(const char *name, const char *text, size_t *bytes, Error *e) {
     double v = 0;
-    char unit = 0, more;
+    Error ignored = {0};
     *bytes = 0;
     if (!text) return true;
-    const int n = sscanf(text, "%lf%c%c", &v, &unit, &more);
-    const char *at = unit ? strchr("KMG", unit) : NULL;
-    bool good = n >= 1 && n <= 2 && (n == 1 || at) && v > 0;
-    for (const char *p = "KMG"; at && p <= at; p++) v *= 1024;
-    good = good && v < 1e15;
+    const size_t number = strspn(text, "0123456789.eE+-");
+    const char *unit = strchr("KMG", text[number]); /* also finds the text's end */
+    Scan s = scan_new("", text, number, &ignored);
+    bool good = unit && (!*unit || !text[number + 1]) && scan_real(&s, &v) && s.at == s.end;
+    for (const char *p = "KMG"; good && *unit && p <= unit; p++) v *= 1024;
+    good = good && v >= 1 && v < 1e15;
     if (good) *bytes = (size_t)v;
     return good ||
            error_set(e, E_USAGE, name, "expects a size such as 500M or 8G, not \"%s\"", text);

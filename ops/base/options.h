@@ -51,8 +51,8 @@ bool options_parse(Arena *, const OptionDef *, void *options, int argc, char *co
    (NULL, the default, is allowed too). Fails with E_USAGE like options_parse; meant for structs
    that a caller filled directly. */
 bool option_valid(Arena *, const OptionDef *, const void *options, Error *);
-/* Converts a size such as "500M" or "8G" (powers of 1024) to bytes; a text of NULL gives 0. E_USAGE
-   names the option. */
+/* Converts a size such as "500M", "1.5G" (powers of 1024) or "4096" to bytes, at least 1; a text of
+   NULL gives 0. E_USAGE names the option. */
 bool option_bytes(const char *name, const char *text, size_t *bytes, Error *);
 /* Parses the value I/N of --shard, 0 <= I < N. Such processes share `folder` (--resume); NULL is an
    E_USAGE. If text is NULL, *shard and *nshard are not changed. */

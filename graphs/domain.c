@@ -240,14 +240,25 @@ static Domain domain_over(Domain d, Range b) {
     return a.low <= a.high ? a : domain_any();
 }
 
+/* The shares of a and b in the domain d of a * b: numbers between the roots of its bounds or, where
+   there is no whole number, all of d for a and 1 for b. Below 0, b has the sign. */
+static void divide_product(Domain d, Domain *a, Domain *b) {
+    const bool below = d.high < 0;
+    if (below) d = (Domain){-d.high, -d.low};
+    *a = *b = (Domain){sqrt(fmax(d.low, 0)), sqrt(fmax(d.high, 0))};
+    if (ceil(a->low) > floor(a->high)) *a = d, *b = (Domain){1, 1};
+    if (below) *b = (Domain){-b->high, -b->low};
+}
+
 static void require_product(DomainWalk *walk, const ExNode *x, Domain d) {
     const Range a = ex_range(walk, x->a), b = ex_range(walk, x->b), all = range_product(a, b);
     const bool both = a.open && b.open;
     if (both && !is_any(d)) {
         const bool fits = all.low >= d.low && all.high <= d.high;
-        const Domain root = {0, sqrt(fmax(d.high, 0))};
-        require_domain(walk, x->a, fits ? (Domain){a.low, a.high} : root);
-        require_domain(walk, x->b, fits ? (Domain){b.low, b.high} : root);
+        Domain share[2] = {{a.low, a.high}, {b.low, b.high}};
+        if (!fits) divide_product(d, &share[0], &share[1]);
+        require_domain(walk, x->a, share[0]);
+        require_domain(walk, x->b, share[1]);
         return;
     }
     require_domain(walk, x->a, a.open ? domain_over(d, b) : domain_any());

@@ -123,6 +123,24 @@ static void two_inputs_share_a_bound(void **state) {
     }
 }
 
+/* Also if the product must not be 0: i * k + c is a place in a table of 4 rows. */
+static void factors_share_a_bound_that_excludes_0(void **state) {
+    for (int c = -100; c <= 100; c++) {
+        char text[200];
+        Domain x, y;
+        snprintf(text, sizeof text,
+                 "graph g %%i : I64 [] %%k : I64 [] %%t : F [4, 2]\nbody\n %%c = constant I64 [] "
+                 "{%d}\n %%m = mul %%i %%k\n %%j = add %%m %%c\n %%y = gather %%t %%j\n out %%y\n",
+                 c);
+        assert_true(domain_drawn(domain_of(*state, text, 0), DT_INT64, &x));
+        assert_true(domain_drawn(domain_of(*state, text, 1), DT_INT64, &y));
+        const double corner[] = {x.low * y.low, x.low * y.high, x.high * y.low, x.high * y.high};
+        for (int k = 0; k < 4; k++)
+            if (corner[k] + c < 0 || corner[k] + c > 3)
+                fail_msg("%d: %g..%g and %g..%g", c, x.low, x.high, y.low, y.high);
+    }
+}
+
 static void divisors_are_not_zero(void **state) {
     static const Row rows[] = {
         {"graph g %b : I64 [2] %a : I64 [2]\nbody\n %y = div %a %b\n out %y\n", 1, INT32_MAX},
@@ -173,6 +191,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(places_are_followed_to_inputs, fixture_world,
                                         fixture_world_free),
         cmocka_unit_test_setup_teardown(two_inputs_share_a_bound, fixture_world,
+                                        fixture_world_free),
+        cmocka_unit_test_setup_teardown(factors_share_a_bound_that_excludes_0, fixture_world,
                                         fixture_world_free),
         cmocka_unit_test_setup_teardown(divisors_are_not_zero, fixture_world, fixture_world_free),
         cmocka_unit_test(what_is_drawn_has_two_ends),

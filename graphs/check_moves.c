@@ -51,6 +51,8 @@ static const void **inputs_nearby(Sampled *s, int draw) {
     return near;
 }
 
+/* A disturbed graph that cannot be built, planned or compiled shows no moves, so a difference stays
+   one. Only data that kernels refuse let every element move. */
 static void add_run_move(Sampled *s, const Graph *g, int draw, void *const undisturbed[]) {
     Graph disturbed;
     Error ignored = {0};
@@ -61,7 +63,7 @@ static void add_run_move(Sampled *s, const Graph *g, int draw, void *const undis
     Runner *runner = plan ? runner_new(plan, s->o->backend, s->o->device, &ignored) : NULL;
     const bool ran = runner && runner_run(runner, inputs_nearby(s, draw), s->spare, &ignored);
     if (ran) add_moves(s, undisturbed, false);
-    else if (runner) all_move(s);
+    else if (runner && ignored.kind == E_ENVIRONMENT) all_move(s);
     runner_free(runner);
 }
 

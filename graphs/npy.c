@@ -72,7 +72,7 @@ static const char *read_header(const char *text, size_t n, Npy *out) {
     if (!scan_word(&s, "False"))
         return "its elements are in Fortran order; save numpy.ascontiguousarray(..) of them";
     if (!at_key(&s, "shape") || !read_shape(&s, out))
-        return "its shape cannot be read, or has more than 8 axes";
+        return "its shape cannot be read, or has " RANK_TOO_HIGH;
     return NULL;
 }
 

@@ -11,7 +11,7 @@ static bool stretched(Call *c, int k) {
 
 static const char *shape(Call *c) {
     Dims x = c->in[0]->dim, y = ints_dims(c, SHAPE);
-    if (ints(c, SHAPE).n > RANK_MAX) return "more than 8 axes";
+    if (ints(c, SHAPE).n > RANK_MAX) return RANK_TOO_HIGH;
     if (y.n < x.n) return "broadcast cannot drop axes";
     for (int k = 0; k < y.n; k++) need_ge(c, y.v[k], 0);
     for (int k = 0; k < x.n; k++)

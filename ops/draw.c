@@ -101,7 +101,7 @@ static const AttrDef normal_attrs[] = {[FIRST] = {.name = "mean", .kind = A_REAL
 
 static const char *shape_drawn(Call *c) {
     Dims y = ints_dims(c, SHAPE);
-    if (ints(c, SHAPE).n > RANK_MAX) return "more than 8 axes";
+    if (ints(c, SHAPE).n > RANK_MAX) return RANK_TOO_HIGH;
     for (int k = 0; k < y.n; k++) need_ge(c, y.v[k], 0);
     c->out[0] = (Type){.dtype = (DType)word(c, DTYPE), .dim = y};
     return is_float(&c->out[0]) ? NULL : "not supported for this element type";

@@ -10,7 +10,7 @@ static const AttrDef attrs[] = {
 
 static const char *shape(Call *c) {
     Dims y = ints_dims(c, SHAPE);
-    if (ints(c, SHAPE).n > RANK_MAX) return "more than 8 axes";
+    if (ints(c, SHAPE).n > RANK_MAX) return RANK_TOO_HIGH;
     for (int k = 0; k < y.n; k++) need_ge(c, y.v[k], 0);
     c->out[0] = (Type){.dtype = (DType)word(c, DTYPE), .dim = y};
     return NULL;

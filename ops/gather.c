@@ -10,7 +10,7 @@ static const char *shape(Call *c) {
     int a = axis(c, AXIS, x.n);
     if (a < 0) return "axis out of range";
     if (!is_integer(c->in[1])) return "indices must be integers";
-    if (x.n - 1 + index.n > RANK_MAX) return "more than 8 axes";
+    if (x.n - 1 + index.n > RANK_MAX) return RANK_TOO_HIGH;
     for (int k = 0; k < a; k++) y.v[y.n++] = x.v[k];
     for (int k = 0; k < index.n; k++) y.v[y.n++] = index.v[k];
     for (int k = a + 1; k < x.n; k++) y.v[y.n++] = x.v[k];

@@ -10,7 +10,7 @@ static const AttrDef attrs[] = {
 
 static const char *shape(Call *c) {
     Dims x = c->in[0]->dim, y = {.n = x.n + 1};
-    if (y.n > RANK_MAX) return "more than 8 axes";
+    if (y.n > RANK_MAX) return RANK_TOO_HIGH;
     int a = axis(c, AXIS, y.n);
     if (a < 0) return "axis out of range";
     if (c->in[1]->dim.n != 1) return "values must be a pair, [off, on]";

@@ -81,7 +81,7 @@ static const char *shape_nd(Call *c) {
     int64_t q = addressed(c), batch = 0;
     is_const(c, intof(c, BATCH), &batch);
     if (q < 0 || !is_integer(c->in[1])) return "the indices of gathernd do not match x";
-    if (index.n - 1 + x.n - batch - q > RANK_MAX) return "more than 8 axes";
+    if (index.n - 1 + x.n - batch - q > RANK_MAX) return RANK_TOO_HIGH;
     for (int k = 0; k < batch; k++) need_eq(c, x.v[k], index.v[k]);
     for (int k = 0; k < index.n - 1; k++) y.v[y.n++] = index.v[k];
     for (int k = (int)(batch + q); k < x.n; k++) y.v[y.n++] = x.v[k];

@@ -10,7 +10,7 @@ static const AttrDef attrs[] = {[SHAPE] = {.name = "shape", .kind = A_INTS}, {0}
 
 static const char *shape(Call *c) {
     Dims x = c->in[0]->dim, y = ints_dims(c, SHAPE);
-    if (ints(c, SHAPE).n > RANK_MAX) return "more than 8 axes";
+    if (ints(c, SHAPE).n > RANK_MAX) return RANK_TOO_HIGH;
     need_eq(c, product(c, x, 0, x.n), product(c, y, 0, y.n));
     for (int k = 0; k < y.n; k++) need_ge(c, y.v[k], 0);
     c->out[0] = *c->in[0];

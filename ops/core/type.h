@@ -50,6 +50,7 @@ int dtype_digits(DType);
 double dtype_roundoff(DType);
 
 enum { RANK_MAX = 8 };
+#define RANK_TOO_HIGH "more than 8 axes" /* how messages say so */
 typedef struct Dims {
     int n;
     Poly v[RANK_MAX];

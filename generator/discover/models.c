@@ -215,6 +215,7 @@ static bool holds_questions(const char *path) {
 bool discover_questions(const DiscoverOptions *o, Questions *q, Error *e) {
     if (o->profile && (o->files.n != 1 || holds_questions(o->files.v[0])))
         return error_set(e, E_USAGE, "--profile", "belongs to one model: give only that one");
+    if (!size_options_valid(q->arena, &o->sizes, e)) return false;
     SizesUsed used = {.shape = ARENA_NEW(q->arena, bool, o->sizes.shapes.n),
                       .dim = ARENA_NEW(q->arena, bool, o->sizes.dims.n)};
     for (int k = 0; k < o->files.n; k++) {

@@ -406,6 +406,7 @@ def test_usage():
         (["--dim", "depth=3"], "depth=3: the model has no size with this name; its open"),
         (["--dim", "h"], "h: expected NAME=NUMBER"),
         (["--dim", "h=-3"], "h=-3: a size cannot be negative"),
+        (["--dim", "h=9000000000000000000"], "h=9000000000000000000: a size cannot be greater"),
         (["--input-shape", "y:1,3"], "y:1,3: no model has an input with this name"),
         (["--input-shape", "x:1,3"], "x:1,3: no model has an input with this name and as many"),
         (["--input-shape", "x:1,a"], "x:1,a: expected NAME:N,N,.."),

@@ -285,8 +285,8 @@ def compare_outputs(original, optimized, feed, draws, tolerance, absolute):
                 )
                 print(f"FAIL output {each.name}: {reason}" + (allowed if error else ""))
     if not failed:
-        moves = worst > tolerance and not absolute
-        more = ", and as much as roundings move the original's" if moves else ""
+        beyond = worst > tolerance and not absolute
+        more = ", and as much as roundings move the original's" if beyond else ""
         print(
             f"agrees on {draws} draws, greatest difference relative to an output's greatest element"
             f" {worst:.3g}, {tolerance:g}{or_absolute} allowed{more}"

@@ -27,7 +27,7 @@ import numpy, onnx, onnxruntime
 from bench_groups import groups, model_parser, parsed
 from compare_onnx import MARGIN, nearby
 from markdown_page import page, table
-from measure_onnxruntime import measure
+from measure_onnxruntime import measure_in_new_process
 from onnx_tools import feed_of, one_line, session, times_as_fast
 from packages import fail
 from project import BUILD, ROOT, processor, processor_seconds, read_json
@@ -148,11 +148,11 @@ def ratios(paths, feed):
     medians, least = [[] for _ in paths[1:]], math.inf
     for block in range(BLOCKS):
         order = paths[::-1] if block % 2 else paths
-        files = {file.path: file for file in measure(order, feed, ROUNDS)}
-        first = files[paths[0]].visits
+        visits = dict(zip(order, measure_in_new_process(order, feed, ROUNDS)))
+        first = visits[paths[0]]
         least = min(least, *first)
         for k, path in enumerate(paths[1:]):
-            pairs = zip(first, files[path].visits)
+            pairs = zip(first, visits[path])
             medians[k].append(statistics.median(a / b for a, b in pairs))
     return [statistics.geometric_mean(each) for each in medians], least
 

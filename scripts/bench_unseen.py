@@ -20,7 +20,7 @@ from project import BUILD, processor_seconds, read_json
 
 need("numpy", "onnxruntime")
 from onnx_tools import feed_of, tables, times_as_fast  # noqa: E402
-from measure_onnxruntime import measure  # noqa: E402
+from measure_onnxruntime import measure_in_new_process  # noqa: E402
 
 ROUNDS = 21
 GAIN = 1.03  # the least ratio that counts as a gain
@@ -29,14 +29,9 @@ GAIN = 1.03  # the least ratio that counts as a gain
 def confirm(paths, words):
     """How many times as fast as the first file each other file is, by the median over the rounds,
     and the least seconds of each file."""
-    files = measure(paths, feed_of(words), ROUNDS)
-    for file in files:
-        if file.reason:
-            raise RuntimeError(f"{file.path}: {file.reason}")
-    ratios = [
-        statistics.median(a / b for a, b in zip(files[0].visits, file.visits)) for file in files[1:]
-    ]
-    return ratios, [min(file.visits) for file in files]
+    first, *others = visits = measure_in_new_process(paths, feed_of(words), ROUNDS)
+    ratios = [statistics.median(a / b for a, b in zip(first, other)) for other in others]
+    return ratios, [min(each) for each in visits]
 
 
 def optimize(program, path, out, feed, folder):

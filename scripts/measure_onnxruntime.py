@@ -26,7 +26,8 @@ machine changes by the second, as with neighbours on the same host, this repeats
 the minimum of long calls repeats within 5 %.
 """
 
-import math, os, random, signal, statistics, sys, time, traceback
+import math, multiprocessing, os, random, signal, statistics, sys, time, traceback
+from concurrent.futures import ProcessPoolExecutor
 from packages import fail, need, option_parser, positive
 
 need("numpy", "onnxruntime")
@@ -156,6 +157,22 @@ def measure(paths, feed, rounds, threads=1, few=None, visit=VISIT, budget=None, 
         for file in order.sample(runs, len(runs)):
             file.visit()
     return files
+
+
+def visits_of(paths, feed, rounds):
+    """The visits of each file; [] for one that cannot be measured, with the reason."""
+    return [(file.visits, file.reason) for file in measure(paths, feed, rounds)]
+
+
+def measure_in_new_process(paths, feed, rounds):
+    """The visits of each file in so many rounds, measured by a process that has loaded nothing
+    before. Raises RuntimeError if a file cannot be measured."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        answers = pool.submit(visits_of, paths, feed, rounds).result()
+    for path, (_, reason) in zip(paths, answers):
+        if reason:
+            raise RuntimeError(f"{path}: {reason}")
+    return [visits for visits, _ in answers]
 
 
 def seconds(files, statistic):

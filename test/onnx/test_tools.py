@@ -282,6 +282,18 @@ def test_measure_on_a_gpu_is_exact_and_binds_memory(monkeypatch, runs_there):
     assert bound == [("x", ("cuda", 0, 1.0)), ("y", "cuda")]
 
 
+def test_measure_in_a_process_that_has_loaded_nothing(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(os.path.join(ROOT, "scripts"))
+    measuring = importlib.import_module("measure_onnxruntime")
+    feed = importlib.import_module("onnx_tools").feed_of(["--dim", "n=7"])
+    paths = [scaled(tmp_path / name, 2.0) for name in ("a.onnx", "b.onnx")]
+    visits = measuring.measure_in_new_process(paths, feed, 3)
+    assert [len(each) for each in visits] == [3, 3] and min(map(min, visits)) > 0
+    (tmp_path / "b.onnx").write_bytes(b"no model")
+    with pytest.raises(RuntimeError, match="b.onnx"):
+        measuring.measure_in_new_process(paths, feed, 3)
+
+
 def test_measure_leaves_what_is_clearly_slower(monkeypatch):
     """If only the original is left, it is not timed further. A file that may gain has all
     rounds."""

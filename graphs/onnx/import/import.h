@@ -7,7 +7,7 @@
 
 enum {
     INPUTS_TAKEN = 64, /* the number of bits of Import.consumed_inputs */
-    ATTRS_NAMED = 64,  /* the number of bits of Import.named */
+    ATTRS_NAMED = 64,  /* the number of bits of Import.known_attrs */
     INPUTS_MAX = 1024,
     OUTPUTS_MAX = 256
 };

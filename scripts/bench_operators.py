@@ -9,7 +9,7 @@ name contains one of them are run, and nothing is written; nor is it with --thre
 Exit status: 1 if a case failed.
 """
 
-import os, platform, re, subprocess, sys, tempfile
+import datetime, os, platform, re, subprocess, sys, tempfile
 from packages import check_words, need, option_parser, positive
 from project import BUILD, ROOT
 
@@ -164,6 +164,13 @@ def rows_of(cases, threads):
     return rows, failed
 
 
+def back_end():
+    """The processor and the libraries of the built-in back end, as run-model names them."""
+    command = [os.path.join(BUILD, "run-model"), "--version"]
+    text = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    return re.search(r"^ *(back end cpu .*)", text, re.M)[1]
+
+
 def text_of(rows, failed):
     rows = sorted(rows, key=lambda row: row[2] / row[1])
     lines = [
@@ -174,6 +181,9 @@ def text_of(rows, failed):
         "time of several rounds counts. Speed is ONNX Runtime's time over ours. Difference is the "
         "greatest difference between the results, relative to the greatest number. Calls from "
         "Python cost ONNX Runtime some microseconds.",
+        "",
+        f"{datetime.date.today()}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} when "
+        f"it ended; {back_end()}.",
         "",
     ]
     lines += table(

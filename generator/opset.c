@@ -222,7 +222,7 @@ static bool op_line(OpsetReader *r) {
     if (!scan_name(&r->scan, name, sizeof name)) return fail(r, "expected the name of an operator");
     r->v.op = op_find(name);
     r->scan.at = r->v.op ? r->scan.at : start;
-    if (!r->v.op) return scan_fail(&r->scan, start, "unknown operator %s", name);
+    if (!r->v.op) return scan_fail(&r->scan, start, "unknown operator \"%s\"", name);
     if (!r->v.op->define)
         return scan_fail(&r->scan, start,
                          "%s has no definition (`define`), so it cannot be used in a set", name);

@@ -38,7 +38,7 @@ static const OptionDef option_table[] = {
      .kind = OPT_LIST,
      .at = offsetof(RunOptions, dim),
      .value = "NAME=N",
-     .help = "The value of a size that the model names, likewise. May be repeated."},
+     .help = "The value of a size that the model names. May be repeated."},
     {.name = "seed",
      .kind = OPT_INT,
      .at = offsetof(RunOptions, seed),

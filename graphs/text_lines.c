@@ -154,8 +154,8 @@ static bool unknown_operator(Scan *s, const char *at, const char *name) {
         const int n = letters_between(name, op_at(k)->name, FEW);
         if (n < least && n < (int)strlen(name)) least = n, near = op_at(k)->name;
     }
-    if (!near) return scan_fail(s, at, "unknown operator %s", name);
-    return scan_fail(s, at, "unknown operator %s; there is %s", name, near);
+    if (!near) return scan_fail(s, at, "unknown operator \"%s\"", name);
+    return scan_fail(s, at, "unknown operator \"%s\"; did you mean \"%s\"?", name, near);
 }
 
 static bool line_parse(World *w, Arena *a, Scan *s, NodeLine *l) {

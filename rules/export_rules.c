@@ -54,7 +54,8 @@ static const OptionDef option_table[] = {
      .kind = OPT_TEXT,
      .at = offsetof(ExportProgramOptions, classes),
      .value = "C,..",
-     .help = "Only rules of these numerical classes: " CLASS_WORDS "."},
+     .help = "Only rules all of whose classes are among these; exact rules always qualify. "
+             "Classes: " CLASS_WORDS "."},
     {.name = "unconditional",
      .kind = OPT_FLAG,
      .at = offsetof(ExportProgramOptions, unconditional),
@@ -92,7 +93,8 @@ static bool read_operators(ExportProgram *p) {
         size_t n = strcspn(text, ",");
         const char *name = arena_string(p->arena, text, n);
         const Op *op = op_find(name);
-        if (!op) return error_set(&p->error, E_USAGE, "--operators", "unknown operator %s", name);
+        if (!op)
+            return error_set(&p->error, E_USAGE, "--operators", "unknown operator \"%s\"", name);
         list[p->choice.nop++] = op;
         text += n;
         if (!*text) break;

@@ -191,10 +191,11 @@ bool prooflog_rules(Arena *a, const ProofLog *l, const RuleSet *set, char out[33
             const LogStep *s = &l->v[r].v[k];
             const Rule *rule = rules_find(set, s->name);
             if (!rule || strcmp(rule->id, s->id))
-                return error_set(e, E_CHECK, s->name,
-                                 "the proof log uses a rule of this name with the identifier %s, "
-                                 "which is not among the rules",
-                                 s->id);
+                return error_set(e, E_CHECK, "",
+                                 "the proof log uses the rule %s (%s), which these options do not "
+                                 "load: give the --measure-with, --rules and --rules-out of the "
+                                 "run that wrote it",
+                                 s->name, s->id);
             line[n++] = arena_format(a, "%s %s %s\n", rule->name, rule->id, rule->digest);
         }
     if (n) qsort(line, (size_t)n, sizeof *line, by_text);

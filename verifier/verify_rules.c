@@ -306,8 +306,8 @@ static bool verify_files(VerifyProgram *p, const StringList *files) {
     journal_close(p->journal, wrote && all_decided(p));
     if (p->invalid)
         error_set(&p->error, E_INVALID, "",
-                  "%d of the rules %s not a pair of graphs; what is wrong stands with %s verdict",
-                  p->invalid, p->invalid == 1 ? "is" : "are", p->invalid == 1 ? "its" : "their");
+                  "%d of the rules %s not a pair of graphs; the reason is next to %s", p->invalid,
+                  p->invalid == 1 ? "is" : "are", p->invalid == 1 ? "its verdict" : "each verdict");
     return wrote && ok && p->error.kind == E_NONE;
 }
 static void program_act(void *user, Arena *a, int argc, char **argv) {

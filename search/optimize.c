@@ -158,13 +158,23 @@ static bool finish_result(Run *r, Derivation *d) {
     return run_finish(r, d, r->error) && (!run_writable(r, d) || run_fits(r, d, r->error));
 }
 
-/* Sets stats.bytes_after if run_fits did not: for an unchanged file, and for external weights,
-   whose size is known only once the file is written. */
+/* Makes stats.bytes_before, and the growth, those of the user's file, which differs from the model
+   that was searched if calls or Ifs were replaced; sets stats.bytes_after, which run_fits did only
+   if rules changed the model. */
 static void count_bytes(Run *r, bool changed) {
+    RunStats *s = &r->stats;
     struct stat file;
-    if (r->input_returned && !stat(r->in, &file)) r->stats.bytes_before = (int64_t)file.st_size;
-    const int64_t before = r->stats.bodies_bytes ? r->stats.bodies_bytes : r->stats.bytes_before;
-    if (!changed) r->stats.bytes_after = before;
+    const int64_t searched = s->bytes_before;
+    if (!stat(r->in, &file)) s->bytes_before = (int64_t)file.st_size;
+    if (changed) s->growth += searched - s->bytes_before;
+    else if (s->bodies_bytes) s->bytes_after = s->bodies_bytes;
+    else s->bytes_after = r->input_returned ? s->bytes_before : searched;
+    if (!changed) s->growth = s->bytes_after - s->bytes_before;
+}
+
+/* With external weights the size of the file is known only once it is written. */
+static void count_external(Run *r) {
+    struct stat file;
     if (r->o->external && !r->o->dry_run && !stat(r->out, &file))
         r->stats.bytes_after = (int64_t)file.st_size;
 }
@@ -183,7 +193,7 @@ static void describe_result(Run *r, Derivation *d, IsomerResult *out) {
     bool changed = derivation_changes(d);
     add_gain_of_bodies(r);
     Text table = text_new(r->arena), json = text_new(r->arena);
-    count_bytes(r, changed);
+    count_external(r);
     run_operators(r, changed ? &d->graph : &r->source.original);
     run_table(r, d, changed, &table);
     run_report(r, d, changed, &json);
@@ -244,6 +254,7 @@ bool optimize_run(Run *r, IsomerResult *out) {
     if ((new_file && !check_result(r, &d)) || !run_check_with(r, &d)) return false;
     run_warn_inputs(r, out->warning, sizeof out->warning);
     warn_threads(r, out->warning, sizeof out->warning);
+    count_bytes(r, derivation_changes(&d));
     Views views;
     return !run_cancelled(r) && run_make_views(r, &d, out, &views) &&
            write_result(r, &d, &views, out);

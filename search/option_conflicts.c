@@ -38,6 +38,11 @@ static bool targets_agree(const IsomerOptions *o, Error *e) {
                          "%s searches by the costs of the built-in runtime, which --measure-with "
                          "replaces: leave out one of the two",
                          o->search);
+    if (o->measure_with && o->cost && strcmp(o->cost, "measured") != 0)
+        return error_set(e, E_USAGE, "--cost",
+                         "%s is a cost of the built-in runtime, which --measure-with replaces: "
+                         "leave out one of the two",
+                         o->cost);
     if (o->also_threads > 0 && !o->measure_with)
         return refuse(e, "--also-threads",
                       "the built-in runtime is timed on --threads alone: leave it out, or give "

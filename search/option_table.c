@@ -17,9 +17,10 @@ const OptionDef optimize_options[] = {
      .kind = OPT_LIST,
      .at = offsetof(OptimizeOptions, dim),
      .value = "NAME=N,..",
-     .help = "The value of a size that the model names, likewise. May be repeated. Of several "
-             "values the search uses the first, and the result is checked at all of them; with "
-             "--measure-with onnxruntime it is also timed at all, and the least gain counts."},
+     .help = "The value of a size that the model names, also for timing and checking only. May be "
+             "repeated. If several values are given, the search uses the first, and the result is "
+             "checked at all of them. If onnxruntime is the target, it is also timed at all, and "
+             "the least gain counts."},
     {.name = "fix-dims",
      .kind = OPT_FLAG,
      .at = offsetof(OptimizeOptions, isomer.fix_dims),
@@ -46,9 +47,9 @@ const OptionDef optimize_options[] = {
      .kind = OPT_TEXT,
      .at = offsetof(OptimizeOptions, isomer.allow),
      .value = "CLASS",
-     .help = "Allows more rules: those of the classes drops, defines and overflows (joined by "
-             "+), which may make NaN and infinity vanish or appear, and of the class jumps, by "
-             "which single elements may differ by a whole step."},
+     .help = "Allows more rules. CLASS is drops, defines, overflows or jumps, or several of "
+             "these joined by +. The first three may make NaN and infinity vanish or appear; by "
+             "jumps single elements may differ by a whole step."},
     {.name = "discover",
      .kind = OPT_REAL,
      .at = offsetof(OptimizeOptions, isomer.discover),
@@ -208,7 +209,9 @@ const OptionDef optimize_options[] = {
      .kind = OPT_TEXT,
      .at = offsetof(OptimizeOptions, isomer.replay),
      .value = "LOG",
-     .help = "Follows a proof log, checking each step, instead of searching."},
+     .help = "Follows a proof log, checking each step, instead of searching. Give the "
+             "--measure-with, --rules and --rules-out of the run that wrote it, so that the same "
+             "rules are known."},
     {.kind = OPT_HEAD, .help = "Check and report"},
     {.name = "check",
      .kind = OPT_INT,

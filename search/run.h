@@ -74,7 +74,8 @@ typedef struct RunStats {
     const char *cost_fault;
     double start; /* process_clock() when the run began */
     double flops_before, flops_after;
-    int64_t bytes_before, bytes_after; /* sizes of the files */
+    int64_t bytes_before, bytes_after; /* sizes of the files; before: during the search that of the
+                                          model that is searched, in reports that of the user's */
     int64_t growth;                    /* bytes by which the result's file is larger */
     int nplace;
     const PlaceGain *place; /* the places that were rewritten, the largest gain first */

@@ -140,11 +140,14 @@ static void add_losses(const Profile *p, const Places *places, const Loss v[], d
     text_add(t, "  %-34s %-18s %9s %9s %7s\n", "node that loses most", "operator", "ms", "least ms",
              "of it");
     int k = 0;
-    for (; k < p->n && k < SHOWN && v[k].lost > SHOW_FROM * lost; k++)
-        text_add(t, "  %-34.34s %-18.18s %9.4f %9.4f %5.1f %%%s\n", v[k].name ? v[k].name : "",
-                 v[k].type ? v[k].type : "", p->seconds[v[k].node] * 1e3, v[k].least * 1e3,
-                 v[k].lost / lost * 100,
+    for (; k < p->n && k < SHOWN && v[k].lost > SHOW_FROM * lost; k++) {
+        char place[32];
+        snprintf(place, sizeof place, "node %d of the file", v[k].node);
+        text_add(t, "  %-34.34s %-18.18s %9.4f %9.4f %5.1f %%%s\n",
+                 v[k].name && *v[k].name ? v[k].name : place, v[k].type ? v[k].type : "",
+                 p->seconds[v[k].node] * 1e3, v[k].least * 1e3, v[k].lost / lost * 100,
                  !places || rewritable(places, v[k].node) ? "" : "   no rule rewrites it");
+    }
     double rest = 0;
     for (int j = k; j < p->n; j++) rest += v[j].lost;
     if (k < p->n && lost > 0)

@@ -60,9 +60,10 @@ void changes_print(const Changes *c, Text *t) {
     for (int k = 0; k < l->n; k++)
         if (count[k])
             print_group(c, l->rule[k].rule,
-                        arena_format(c->arena, "rule %s %s, %s, %d times", l->rule[k].rule->name,
+                        arena_format(c->arena, "rule %s %s, %s, %d time%s", l->rule[k].rule->name,
                                      l->rule[k].rule->id,
-                                     classes_text(c->arena, l->rule[k].rule->classes), count[k]),
+                                     classes_text(c->arena, l->rule[k].rule->classes), count[k],
+                                     count[k] == 1 ? "" : "s"),
                         t);
     print_group(
         c, NULL,

@@ -161,10 +161,10 @@ static void add_rules(const Changes *c, Text *t) {
         if (!count[k]) continue;
         rule_print(rule, &text);
         text_add(t,
-                 "<details><summary><b>%s</b> <code>%s</code> %s, %d times, proof "
+                 "<details><summary><b>%s</b> <code>%s</code> %s, %d time%s, proof "
                  "<code>%s</code></summary><pre>",
                  rule->name, rule->id, classes_text(c->arena, rule->classes), count[k],
-                 rule->digest);
+                 count[k] == 1 ? "" : "s", rule->digest);
         add_escaped(t, text.data);
         text_add(t, "</pre></details>\n");
     }

@@ -73,6 +73,36 @@ static void man_exit_status(Text *t) {
         if (kinds[k].meaning) text_add(t, ".TP\n%d\n%s\n", kinds[k].code, kinds[k].meaning);
 }
 
+/* The environment variables that programs read, with the names of these programs. */
+static const struct {
+    const char *name, *programs, *meaning;
+} variables[] = {
+    {"ISOMER_VENV", "optimize-model",
+     "The Python virtual environment in which ONNX Runtime is looked for. Default: .venv in the "
+     "project's folder; without one, the python3 on the PATH."},
+    {"XDG_CACHE_HOME", "optimize-model run-model",
+     "The folder of isomer/costs.sqlite, the file of measured times. Default: ~/.cache."},
+    {"XDG_DATA_HOME", "optimize-model",
+     "The folder of isomer/rules, where rules that were discovered are kept. Default: "
+     "~/.local/share."},
+    {"ISOMER_CPU", "discover-rules generate-rules generate-rules-mpi optimize-model run-model",
+     "If it is generic, portable code runs, whatever the processor supports."},
+    {"TMPDIR", "generate-rules generate-rules-mpi optimize-model",
+     "The folder for files that exist only during a run. Default: /tmp."},
+};
+static void man_environment(Text *t, const char *program) {
+    bool any = false;
+    for (size_t k = 0; k < sizeof variables / sizeof *variables; k++) {
+        if (!strstr(variables[k].programs, program)) continue;
+        text_add(t, "%s.TP\n\\fB", any ? "" : ".SH ENVIRONMENT\n");
+        add_roff(t, variables[k].name);
+        text_add(t, "\\fR\n");
+        add_roff(t, variables[k].meaning);
+        text_add(t, "\n");
+        any = true;
+    }
+}
+
 static void man_others(Text *t, const char *name) {
     static const char *const programs[] = {"compare-rules",  "discover-rules", "export-rules",
                                            "generate-rules", "optimize-model", "run-model",
@@ -119,6 +149,7 @@ static void man_page(Text *t, const ProgramText *p, const OptionDef *table) {
         if (o->kind == OPT_HEAD) text_add(t, ".SS "), add_roff(t, o->help), text_add(t, "\n");
     }
     man_exit_status(t);
+    man_environment(t, p->name);
     man_others(t, p->name);
 }
 

@@ -286,7 +286,7 @@ $(BUILD)/gen/onnx.pb-c.h: graphs/onnx/onnx.proto
 	$(PROTOC) --proto_path=$(<D) --c_out=$(@D) $<
 $(BUILD)/gen/onnx_fields.h: graphs/onnx/onnx.proto scripts/proto-fields
 	@mkdir -p $(@D)
-	awk -f scripts/proto-fields $< > $@
+	scripts/proto-fields $< > $@
 
 # Two files that are rewritten only if their contents change: `flags`, when the compiler or its
 # flags change, so that everything is compiled again; and `list`, when a source file is added or

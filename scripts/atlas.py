@@ -249,8 +249,8 @@ def lines_of(cells, several):
         " that rules give: the rules of the library, those discovered before, and those that"
         " answer the node's own question (asked here). Sizes in brackets are those of constants."
         " The roofline is the least time of the operator's arithmetic and data on this machine. A"
-        " ratio of 1 means that nothing gained 3 %. Rules that are off unless `--allow drops` is"
-        " given, because they read elements that are then multiplied by 0, are included.",
+        " ratio of 1 means that nothing gained 3 %. Rules of the class `drops`, which are off by"
+        " default, are included. Rules asked here are not kept in this folder.",
         "",
         f"{len(good)} of {len({row[0] for row in cells})} operators have an alternative of"
         f" {ALTERNATIVE} or more somewhere: {', '.join(good)}.",
@@ -286,12 +286,22 @@ def write_page(cells, refused, update):
 def main():
     """Runs all cases, or those that the words name."""
     parser = option_parser(__doc__)
-    parser.add_argument("words", nargs="*")
-    parser.add_argument("--target", default="onnxruntime", choices=("onnxruntime", "isomer"))
+    parser.add_argument("words", nargs="*", help="only cases and operators with these names")
+    parser.add_argument(
+        "--target",
+        default="onnxruntime",
+        choices=("onnxruntime", "isomer"),
+        help="the runtime on which cases are timed",
+    )
     parser.add_argument("--time", type=float, default=math.inf, help="times no more afterwards")
-    parser.add_argument("--jobs", type=positive, default=2)
-    parser.add_argument("--steps", type=positive, default=1500)
-    parser.add_argument("--effort", default="quick", choices=("quick", "default", "thorough"))
+    parser.add_argument("--jobs", type=positive, default=2, help="questions asked at a time")
+    parser.add_argument("--steps", type=positive, default=1500, help="most terms for a question")
+    parser.add_argument(
+        "--effort",
+        default="quick",
+        choices=("quick", "default", "thorough"),
+        help="of optimize-model on a case",
+    )
     parser.add_argument("--update", action="store_true", help="other rows of the page stay")
     options = parser.parse_args()
     check_words(

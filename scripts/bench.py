@@ -314,14 +314,18 @@ def main():
         nargs="*",
         help="only these models (names or prefixes); the rows of the others are kept",
     )
-    parser.add_argument("--rounds", type=positive, default=21)
+    parser.add_argument("--rounds", type=positive, default=21, help="of a measurement")
     parser.add_argument(
         "--target",
         choices=list(TARGETS),
         action="append",
         help="only this target (may be repeated)",
     )
-    parser.add_argument("--output", default=os.path.join(ROOT, "test", "bench", "RESULTS.md"))
+    parser.add_argument(
+        "--output",
+        default=os.path.join(ROOT, "test", "bench", "RESULTS.md"),
+        help="the page to write",
+    )
     options = parser.parse_args()
     check_models(options.names)
     os.makedirs(WORK, exist_ok=True)

@@ -193,9 +193,19 @@ def main():
     parser.add_argument(
         "runs", nargs="*", help="runs to measure, as SET:SIZE:JOBS; the other rows are kept"
     )
-    parser.add_argument("--compare", action="append", default=[], metavar="NAME=COMMAND")
+    parser.add_argument(
+        "--compare",
+        action="append",
+        default=[],
+        metavar="NAME=COMMAND",
+        help="another generator, measured beside ours",
+    )
     parser.add_argument("--note", help="a paragraph to add at the end, kept in later runs")
-    parser.add_argument("--output", default=os.path.join(ROOT, "test", "bench", "RESULTS.md"))
+    parser.add_argument(
+        "--output",
+        default=os.path.join(ROOT, "test", "bench", "RESULTS.md"),
+        help="the page to write",
+    )
     options = parser.parse_args()
     check_runs(options.runs)
     os.makedirs(os.path.dirname(KEPT), exist_ok=True)

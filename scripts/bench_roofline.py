@@ -6,8 +6,10 @@ its cost file chooses. The roofline of a step is the larger of two times: that o
 the peak rate, and that of reading and writing its data once at the bandwidth of the smallest level
 of memory that holds them. The table lists, by operator, the steps that take more than 1 % of the
 time of a model and run below 10 % of their roofline. The models are the public ones of
-scripts/models.tsv and those of the tables ISOMER_ZOO, or those of the tables named. With words,
-only models whose names contain one of them are run, and nothing is written.
+scripts/models.tsv and those of the tables that ISOMER_ZOO names.
+
+ISOMER_ZOO names tables with colons between them. With words, only models whose names contain one of
+them are run; with words or --table, nothing is written.
 """
 
 import collections, datetime, os, sys

@@ -2,13 +2,14 @@
 OpenVINO, and writes the table test/bench/RUNTIMES.md.
 
 The models are the public ones of scripts/models.tsv (the light ones get random weights) and those
-of the tables ISOMER_ZOO, with colons between them, or those of the tables named. A line of a table
-has the name, the path and the options of the feed, separated by tabs. Every runtime gets the
-original file and as many threads as --threads says, flushes denormals and computes in float32. The
-built-in runtime chooses its algorithms by a cost file, which the first run fills. The runtimes take
-turns, and the least time of each counts, since noise on a shared machine only adds to a time; on
-one thread, that is processor time. With words, only models whose names contain one of them are run,
-and nothing is written.
+of the tables that ISOMER_ZOO names. Every runtime gets the original file and the same number of
+threads, flushes denormals and computes in float32. The built-in runtime chooses its algorithms by a
+cost file, which the first run fills. The runtimes take turns, and the least time of each counts,
+since noise on a shared machine only adds to a time; on one thread, that is processor time.
+
+ISOMER_ZOO names tables with colons between them. A line of a table has the name, the path and the
+options of the feed, separated by tabs. With words, only models whose names contain one of them are
+run; with words or --table, nothing is written.
 """
 
 import datetime, math, os, statistics, sys
@@ -145,12 +146,12 @@ def section(title, rows, failed):
     ]
     lines += table(
         ["model", "ours, ms", "ONNX Runtime", "OpenVINO", "speed", "against OpenVINO"]
-        + ["first run, s", "where slower, what takes most of our time"],
+        + ["first run, s"],
         [
             [row["name"]]
             + [cell(row["times"].get(each), 2) for each in ("ours", "ONNX Runtime", "OpenVINO")]
             + [cell(ratio(row, each), 2) for each in ("ONNX Runtime", "OpenVINO")]
-            + [f"{row['start']:.1f}", row["step"]]
+            + [f"{row['start']:.1f}"]
             for row in rows
         ],
     )
@@ -190,7 +191,7 @@ def group(title, models, options):
 
 def main():
     parser = model_parser(__doc__)
-    parser.add_argument("--threads", type=positive, default=1)
+    parser.add_argument("--threads", type=positive, default=1, help="of each runtime")
     options = parsed(parser)
     head = [
         "# Whole models on three runtimes",

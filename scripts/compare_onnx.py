@@ -288,8 +288,8 @@ def compare_outputs(original, optimized, feed, draws, tolerance, absolute):
         beyond = worst > tolerance and not absolute
         more = ", and as much as roundings move the original's" if beyond else ""
         print(
-            f"agrees on {draws} draws, greatest difference relative to an output's greatest element"
-            f" {worst:.3g}, {tolerance:g}{or_absolute} allowed{more}"
+            f"agrees on {draws} draw{'s' * (draws != 1)}, greatest difference relative to an"
+            f" output's greatest element {worst:.3g}, {tolerance:g}{or_absolute} allowed{more}"
         )
     return failed
 

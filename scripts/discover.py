@@ -149,14 +149,26 @@ def parse():
     parser.add_argument("--table", type=table_file, help="of models, instead of scripts/models.tsv")
     parser.add_argument("--stem", default="discovered", help="of the files of this run")
     parser.add_argument("--beyond", action="store_true", help="only what the library lacks")
-    parser.add_argument("--target", default="onnxruntime", choices=("onnxruntime", "isomer"))
-    parser.add_argument("--operators", type=positive, default=3)
-    parser.add_argument("--depth", type=positive, default=1)
-    parser.add_argument("--steps", type=positive, default=1500)
-    parser.add_argument("--worse", type=float, default=2)
-    parser.add_argument("--time", type=float, default=3600)
-    parser.add_argument("--effort", default="default", choices=("quick", "default", "thorough"))
-    parser.add_argument("--jobs", type=positive, default=2)
+    parser.add_argument(
+        "--target",
+        default="onnxruntime",
+        choices=("onnxruntime", "isomer"),
+        help="the runtime on which answers are timed",
+    )
+    parser.add_argument("--operators", type=positive, default=3, help="of a question, at most")
+    parser.add_argument("--depth", type=positive, default=1, help="operators of an answer")
+    parser.add_argument("--steps", type=positive, default=1500, help="most terms for a question")
+    parser.add_argument(
+        "--worse", type=float, default=2, help="greatest estimated cost of an answer, as a ratio"
+    )
+    parser.add_argument("--time", type=float, default=3600, help="of answering, in seconds")
+    parser.add_argument(
+        "--effort",
+        default="default",
+        choices=("quick", "default", "thorough"),
+        help="of optimize-model on a model",
+    )
+    parser.add_argument("--jobs", type=positive, default=2, help="questions or proofs at a time")
     parser.add_argument("--alone", type=float, default=1.02, help="ratio of a rule by itself")
     parser.add_argument("--least", type=float, default=1.05, help="ratio at a place that pays")
     options = parser.parse_args()

@@ -227,9 +227,12 @@ def has_gpu():
 
 def main():
     parser = option_parser(__doc__)
-    parser.add_argument("--rounds", type=positive, default=21)
+    parser.add_argument("--rounds", type=positive, default=21, help="rounds of a batch")
     parser.add_argument(
-        "--few", type=positive, default=7, help="rounds after which clearly slower files are left"
+        "--few",
+        type=positive,
+        default=7,
+        help="rounds after which clearly slower files are dropped",
     )
     parser.add_argument(
         "--budget", type=float, help="seconds: fewer rounds where they would take longer"
@@ -243,8 +246,16 @@ def main():
         default=VISIT * 1e3,
         help="milliseconds of a file's samples in a round",
     )
-    parser.add_argument("--statistic", choices=["minimum", "ratio"], default="minimum")
-    parser.add_argument("--provider", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument(
+        "--statistic",
+        choices=["minimum", "ratio"],
+        default="minimum",
+        help="the time of a file: its least one, or its median share of a round times the least "
+        "time of a round",
+    )
+    parser.add_argument(
+        "--provider", choices=["cpu", "cuda"], default="cpu", help="where ONNX Runtime runs"
+    )
     add_feed_options(parser)
     options = parser.parse_args()
     where = {} if options.provider == "cpu" else {"provider": options.provider}

@@ -179,7 +179,9 @@ def machine(threads):
 def main():
     parser = option_parser(__doc__)
     parser.add_argument("model", help="the ONNX file")
-    parser.add_argument("--threads", type=positive, default=1)
+    parser.add_argument(
+        "--threads", type=positive, default=1, help="ONNX Runtime threads within an operator"
+    )
     add_feed_options(parser)
     options = parser.parse_args()
     given = read_model(options.model, load_external_data=False)

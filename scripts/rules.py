@@ -158,8 +158,8 @@ def write_table(lines, wanted):
 def main():
     """Runs all steps."""
     parser = option_parser(__doc__)
-    parser.add_argument("--without-size-4", action="store_true")
-    parser.add_argument("--jobs", type=positive, default=2)
+    parser.add_argument("--without-size-4", action="store_true", help="only rules of size 3")
+    parser.add_argument("--jobs", type=positive, default=2, help="threads and proofs at a time")
     options = parser.parse_args()
     os.makedirs(os.path.join(BUILD, "rules"), exist_ok=True)
     run(

@@ -317,7 +317,7 @@ static void errors_are_clear(void **state) {
         const char *text, *reason;
     } cases[] = {
         {"sizes m\nat 1\nat 2\ninput a : F [m]\nop frobnicate : a\n",
-         "unknown operator frobnicate"},
+         "unknown operator \"frobnicate\""},
         {"sizes m\nat 1\nat 2\ninput a : F [m]\nop add : b b\n",
          "no input is declared with this sort"},
         {"sizes m\nat 1\nat 2\ninput a : F [m]\nop add : a\n", "wrong number of arguments"},

@@ -120,7 +120,8 @@ static void wrong_texts_are_refused_at_their_place(void **state) {
         const char *reason;
     } wrong[] = {
         {"graph g\nbody\n %y = relu %x\n out %y\n", 3, 2, "unknown value %x"},
-        {"graph g\n %x : F [2]\nbody\n %y = rely %x\n out %y\n", 4, 7, "unknown operator rely"},
+        {"graph g\n %x : F [2]\nbody\n %y = rely %x\n out %y\n", 4, 7,
+         "unknown operator \"rely\"; did you mean \"relu\"?"},
         {"graph g\n %x : F [2]\nbody\n [x] %y = relu %x\n out %y\n", 4, 2,
          "a condition stands outside an operator's expansion"},
         {"graph g\n %x : F [2]\nbody\n [x %y = relu %x\n out %y\n", 4, 17, "expected ]"},

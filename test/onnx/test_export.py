@@ -501,7 +501,7 @@ def test_errors(tmp_path):
         ),
         ([], 2, "missing: the format"),
         (["--format", "json", "--class", "nearly"], 2, "--class: expects one or more of exact"),
-        (["--format", "json", "--operators", "relu,frob"], 2, "unknown operator frob"),
+        (["--format", "json", "--operators", "relu,frob"], 2, 'unknown operator "frob"'),
         (["--format", "json", tmp_path / "absent.rules"], 5, "absent.rules"),
         (["--format", "json", corrupt], 3, f"{corrupt}:9:1: expected defs= and digest="),
         (["--format", "json", "test/cases/taso/graph_subst.pb"], 3, "graph_subst.pb"),

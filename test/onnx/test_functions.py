@@ -1,7 +1,7 @@
 """Calls of functions that a model defines are replaced by the nodes of the functions when the model
 is run, and when it is optimized."""
 
-import os, subprocess
+import json, os, subprocess
 import numpy, onnx, onnxruntime, pytest
 from small_models import BUILD, measuring
 
@@ -111,8 +111,12 @@ def test_functions_are_optimized(optimize, tmp_path, name):
         tmp_path / "target", "2 if onnx.load(path).functions else 1", setup="import onnx"
     )
     for options in (["--cost", "nodes"], ["--measure-with", calls]):
-        done = optimize(path, out, *options)
+        done = optimize(path, out, *options, "--report", tmp_path / "r.json")
         assert done.returncode == 0, done.stderr
+        said = json.loads((tmp_path / "r.json").read_text())
+        sizes = {"before": path.stat().st_size, "after": out.stat().st_size}
+        assert said["bytes"] == sizes, "of the user's file, with its functions"
+        assert said["constants_growth"] == sizes["after"] - sizes["before"]
         onnx.checker.check_model(str(out), full_check=True)
         for have, want in zip(outputs(out), outputs(path)):
             numpy.testing.assert_allclose(have, want, rtol=1e-6)

@@ -58,6 +58,16 @@ def test_headroom_names_what_loses_and_what_no_rule_touches(tmp_path):
     assert again.stdout == done.stdout, "the profile is kept in the cost file"
 
 
+def test_headroom_names_nodes_without_a_name_by_their_place(tmp_path):
+    model = onnx.load(dense(tmp_path / "m.onnx"))
+    for node in model.graph.node:
+        node.ClearField("name")
+    onnx.save(model, tmp_path / "m.onnx")
+    done = headroom(tmp_path / "m.onnx", *TARGET, "--cost-db", tmp_path / "c.sqlite")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^  node 1 of the file +PRelu ", done.stdout, re.M), done.stdout
+
+
 def test_headroom_needs_a_target_with_a_profile(tmp_path):
     model = dense(tmp_path / "m.onnx")
     done = headroom(model)

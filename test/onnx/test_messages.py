@@ -2,7 +2,7 @@
 that is still needed, options that would have no effect, and unknown names, for which the message
 lists the known ones. The exit status is 2, and nothing is written."""
 
-import os, shutil, subprocess
+import os, re, shutil, subprocess
 import numpy, pytest
 from onnx import TensorProto, helper
 from small_models import BUILD, LIBRARY, ROOT, net, save, tensor
@@ -115,6 +115,11 @@ def test_files_that_may_be_the_same(files, tmp_path):
         ("--rules-out r.rules --rules none", "--rules-out: without --discover it names rules"),
         ("--search egraph --measure-with cat", "--search: egraph searches by the costs of the"),
         ("--search both --measure-with onnxruntime", "--search: both searches by the costs"),
+        (
+            "--cost flops --measure-with onnxruntime",
+            "--cost: flops is a cost of the built-in runtime",
+        ),
+        ("--cost nodes --measure-with cat", "--cost: nodes is a cost of the built-in runtime"),
         ("--also-threads 2", "--also-threads: the built-in runtime is timed on --threads alone"),
     ],
 )
@@ -134,9 +139,16 @@ def test_rules_of_ones_own_without_discovering(files, tmp_path):
         [tensor("z", [64])],
         {},
     )
-    words = ["--cost", "nodes", "--enable", "abs-twice", "--rules-out", "own.rules"]
-    done = run("optimize-model", model, "o.onnx", *words, cwd=tmp_path)
+    words = ["--cost", "nodes", "--enable", "abs-twice", "--rules-out", "own.rules", "--diff"]
+    done = run("optimize-model", model, "o.onnx", *words, "--proof-log", "log", cwd=tmp_path)
     assert done.returncode == 0 and "rule abs-twice" in done.stdout, done.stdout + done.stderr
+    assert re.search(r"^rule abs-twice \w{16}, .*, 1 time$", done.stdout, re.M), done.stdout
+    done = run("optimize-model", model, "o.onnx", "--replay", "log", cwd=tmp_path)
+    assert done.returncode == 1 and "the proof log uses the rule abs-twice (" in done.stderr
+    assert "give the --measure-with, --rules and --rules-out of the run that" in done.stderr
+    words = ["--replay", "log", "--rules-out", "own.rules"]
+    done = run("optimize-model", model, "o.onnx", *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -185,7 +185,7 @@ def test_second_opinion_agrees(optimize, costly, tmp_path):
         "--report",
         report,
     )
-    assert done.returncode == 0 and "onnxruntime: agrees on 1 draws" in done.stdout, done.stderr
+    assert done.returncode == 0 and "onnxruntime: agrees on 1 draw," in done.stdout, done.stderr
     assert "agrees" in json.loads(report.read_text())["check"]["onnxruntime"]
 
 

@@ -59,6 +59,14 @@ def test_manual_page(name, tmp_path):
     ]
     for heading in ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "SEE ALSO"):
         assert f"\n.SH {heading}\n" in page.stdout
+    variables = {
+        "discover-rules": ["ISOMER_CPU"],
+        "generate-rules": ["ISOMER_CPU", "TMPDIR"],
+        "optimize-model": "ISOMER_VENV XDG_CACHE_HOME XDG_DATA_HOME ISOMER_CPU TMPDIR".split(),
+        "run-model": ["XDG_CACHE_HOME", "ISOMER_CPU"],
+    }.get(name, [])
+    _, _, environment = page.stdout.partition("\n.SH ENVIRONMENT\n")
+    assert re.findall(r"^\\fB([A-Z_]+)\\fR$", environment, re.M) == variables
     assert (
         re.search(r"\n\.TP\n130\nInterrupted by the user\.\n", page.stdout)
         and page.stdout == open(os.path.join(BUILD, "man", f"{name}.1"), encoding="utf-8").read()

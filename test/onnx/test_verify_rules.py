@@ -342,14 +342,15 @@ def test_rules_that_are_no_graphs(tmp_path):
         rule.format("dead", "neg", "where n >= 1, floor(q/2) >= 1\n"),
     )
     for text, line, said in [
-        (near, 4, "unknown operator neeg; there is neg"),
-        (far, 4, "unknown operator frobnicate"),
+        (near, 4, 'unknown operator "neeg"; did you mean "neg"?'),
+        (far, 4, 'unknown operator "frobnicate"'),
         (dead, 9, "a condition names q, which neither side has"),
     ]:
         file.write_text(text + good)
         done = run(file, "--json", out)
         assert done.returncode == 3 and f"r.rules:{line}:" in done.stdout, done
-        assert said in done.stdout and "is not a pair of graphs" in done.stderr, done
+        reason = "is not a pair of graphs; the reason is next to its verdict"
+        assert said in done.stdout and reason in done.stderr, done
         first, second = json.load(open(out))
         assert (first["verdict"], first["category"]) == ("unknown", "invalid")
         assert second["verdict"] == "proved" and second["category"] is None

@@ -1,6 +1,7 @@
 /* ops_dnn.c -- tests steps that a version of oneDNN (3.7.2, with AVX-512) computed wrongly or
-   crashed on. Every choice must agree with the kernels of a device without oneDNN and write nothing
-   outside its output. Longer runs of the random cases of ops_cpu.c found these steps. */
+   crashed on, and which algorithm comes before it. Every choice must agree with the kernels of a
+   device without oneDNN and write nothing outside its output. Longer runs of the random cases of
+   ops_cpu.c found these steps. */
 #include "ops/backend/backend.h"
 #include "ops/core/type.h"
 #include "ops/backend/view.h"
@@ -133,13 +134,55 @@ static void images_with_gaps(void **state) {
     assert_int_equal(check_work(&w), dense);
 }
 
+/* The scratch memory that the algorithm of a choice needs, which tells algorithms apart. */
+static size_t room_of(Work *w, int choice) {
+    const Backend *cpu = backend_open("cpu", NULL);
+    Device *d = cpu->open("", NULL, 0);
+    const void *weights[3] = {NULL, NULL, w->values[2]};
+    size_t room = 0;
+    assert_non_null(d);
+    w->step.view = w->view, w->step.param = w->param;
+    Kernel *k = cpu->compile(d, &w->step, choice, weights, &room, NULL, 0);
+    if (k) cpu->forget(k);
+    cpu->close(d);
+    return k ? room : SIZE_MAX;
+}
+/* A depthwise convolution along one axis, channels last, runs by the same algorithms where the
+   image has another axis of length 1, be it the first or the last one. */
+static void an_axis_of_length_1(void **state) {
+    (void)state;
+    enum { CHANNELS = 32, PLACES = 20, TAPS = 3 };
+    for (int last = 0; last < 2; last++) {
+        Work line, plane;
+        line = (Work){.step = {.kind = S_CONV, .nview = 3, .nparam = 5}};
+        work_view(&line, 0, 3, (int64_t[]){1, CHANNELS, PLACES},
+                  (int64_t[]){CHANNELS * PLACES, 1, CHANNELS});
+        work_view(&line, 1, 3, (int64_t[]){1, CHANNELS, PLACES},
+                  (int64_t[]){CHANNELS * PLACES, 1, CHANNELS});
+        work_view(&line, 2, 3, (int64_t[]){CHANNELS, 1, TAPS}, NULL);
+        memcpy(line.param, (int64_t[]){CHANNELS, 1, 1, 1, 1}, 5 * sizeof(int64_t));
+        plane = line;
+        plane.step.nparam = 9;
+        for (int i = 0; i < 3; i++) {
+            View *v = &plane.view[i];
+            v->rank = 4, v->dim[3 - last] = v->dim[2], v->stride[3 - last] = v->stride[2];
+            v->dim[2 + last] = 1;
+            v->stride[2 + last] = v->stride[2] * (last ? 1 : v->dim[3]);
+        }
+        memcpy(plane.param, (int64_t[]){CHANNELS, 1, 1, last, !last, last, !last, 1, 1},
+               9 * sizeof(int64_t));
+        const int n = choices(&line, "");
+        assert_int_equal(choices(&plane, ""), n);
+        for (int choice = 0; choice < n; choice++)
+            assert_true(room_of(&plane, choice) == room_of(&line, choice));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_column_with_gaps),
-        cmocka_unit_test(one_window_along_an_axis),
-        cmocka_unit_test(windows_in_the_padding_alone),
-        cmocka_unit_test(weights_with_gaps),
-        cmocka_unit_test(images_with_gaps),
+        cmocka_unit_test(a_column_with_gaps),  cmocka_unit_test(one_window_along_an_axis),
+        cmocka_unit_test(an_axis_of_length_1), cmocka_unit_test(windows_in_the_padding_alone),
+        cmocka_unit_test(weights_with_gaps),   cmocka_unit_test(images_with_gaps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

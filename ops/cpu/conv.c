@@ -2,10 +2,11 @@
    and cuts the step into parts for threads.
 
    The algorithms are Winograd's tiles (winograd.c), oneDNN's, packed panels (panels.c), vectors of
-   channels (depthwise.c), taps (taps.c) and plain loops (direct.c). Before one of them gets the
-   step, taps (places of the kernel) that always lie in the padding and spatial axes of length 1 are
-   removed. */
+   channels (depthwise.c), taps (taps.c) and plain loops (direct.c). All of them see the step in a
+   normal form: taps (places of the kernel) that always lie in the padding and spatial axes of
+   length 1 are removed, and a window that is alone on its axis has a stride of 1. */
 #include "ops/cpu/cpu.h"
+#include <string.h>
 
 bool conv_fits(const Step *s) {
     const int n = s->view[1].rank - 2;
@@ -37,65 +38,51 @@ static bool depthwise_first(const Device *d, const Step *s) {
                                      !view_is_packed(&s->view[0]) || !view_is_packed(&s->view[1]));
 }
 /* Lists the algorithms that can run the step, the one expected to be fastest first; returns how
-   many. */
+   many. An algorithm that is fast for some steps alone has two places in the list. Winograd's
+   methods multiply less but transform images and weights, which pays from CHANNELS channels on both
+   sides and some places per channel on; our own transforms are faster. */
 static int conv_algorithms(const Device *d, const Step *s,
                            ConvAlgorithm algorithm[CONV_ALGORITHMS]) {
-    int n = 0;
-    const int64_t ins = s->view[2].dim[1],
-                  taps = view_count(&s->view[2]) /
-                         (s->view[2].dim[0] && ins ? s->view[2].dim[0] * ins : 1);
-    const int64_t group = s->param[CONV_GROUP];
-    const bool small = group > 1 && ins <= 2, pointwise = taps == 1 && group == 1;
-    const bool channels_last =
-                   view_is_channels_last(&s->view[0]) || view_is_channels_last(&s->view[1]),
-               plain_first = pointwise || channels_last;
-    const bool together = !channels_last && taps_together_possible(s),
+    enum { CHANNELS = 64, PLACES = 14 * 14, PLACES_DNN = 28 * 28 };
+    const View *y = &s->view[0];
+    const int64_t ins = s->view[2].dim[1], taps = conv_terms(s) / (ins ? ins : 1),
+                  group = s->param[CONV_GROUP], places = y->dim[1] ? view_count(y) / y->dim[1] : 0;
+    const bool last = view_is_channels_last(y) || view_is_channels_last(&s->view[1]),
+               plain_first = (taps == 1 && group == 1) || last,
+               many = s->view[2].dim[0] >= CHANNELS && ins >= CHANNELS,
+               together = !last && taps_together_possible(s),
                together_first = together && taps_together_likely(s),
                alone = !together && taps_possible(s),
-               alone_first = alone && small && !channels_last;
-    if (together_first) algorithm[n++] = CONV_TAPS_TOGETHER;
-    if (alone_first) algorithm[n++] = CONV_TAPS;
-    const bool depthwise = depthwise_first(d, s);
-    if (depthwise) algorithm[n++] = CONV_DEPTHWISE;
-    const bool many = s->view[2].dim[0] >= 64 && ins >= 64,
-               wide = many && view_count(&s->view[0]) >= s->view[0].dim[1] * 28 * 28,
-               tiled = many && view_count(&s->view[0]) >= s->view[0].dim[1] * 14 * 14;
-    if (tiled && winograd_possible(d, s)) algorithm[n++] = CONV_WINOGRAD;
-    if (wide && dnn_conv_possible(d, s, DNN_WINOGRAD)) algorithm[n++] = CONV_DNN_WINOGRAD;
-    if (panels_conv_possible(d, s)) algorithm[n++] = CONV_PANELS;
-    if (plain_first && dnn_conv_possible(d, s, DNN_PLAIN)) algorithm[n++] = CONV_DNN_PLAIN;
-    if (dnn_conv_possible(d, s, DNN_ANY)) algorithm[n++] = CONV_DNN_ANY;
-    if (!plain_first && dnn_conv_possible(d, s, DNN_PLAIN)) algorithm[n++] = CONV_DNN_PLAIN;
-    if (!wide && dnn_conv_possible(d, s, DNN_WINOGRAD)) algorithm[n++] = CONV_DNN_WINOGRAD;
-    if (!tiled && winograd_possible(d, s)) algorithm[n++] = CONV_WINOGRAD;
-    if (!depthwise && depthwise_possible(s)) algorithm[n++] = CONV_DEPTHWISE;
-    if (together && !together_first) algorithm[n++] = CONV_TAPS_TOGETHER;
-    if (alone && !alone_first) algorithm[n++] = CONV_TAPS;
-    algorithm[n++] = CONV_DIRECT;
+               alone_first = alone && group > 1 && ins <= 2 && !last,
+               depthwise = depthwise_possible(s), vectors_first = depthwise_first(d, s),
+               tiles = winograd_possible(d, s), tiles_first = many && places >= PLACES,
+               dnn_tiles = dnn_conv_possible(d, s, DNN_WINOGRAD),
+               dnn_tiles_first = many && places >= PLACES_DNN,
+               dnn_plain = dnn_conv_possible(d, s, DNN_PLAIN);
+    const struct {
+        ConvAlgorithm algorithm;
+        bool here;
+    } place[] = {
+        {CONV_TAPS_TOGETHER, together_first},
+        {CONV_TAPS, alone_first},
+        {CONV_DEPTHWISE, vectors_first},
+        {CONV_WINOGRAD, tiles && tiles_first},
+        {CONV_DNN_WINOGRAD, dnn_tiles && dnn_tiles_first},
+        {CONV_PANELS, panels_conv_possible(d, s)},
+        {CONV_DNN_PLAIN, dnn_plain && plain_first},
+        {CONV_DNN_ANY, dnn_conv_possible(d, s, DNN_ANY)},
+        {CONV_DNN_PLAIN, dnn_plain && !plain_first},
+        {CONV_DNN_WINOGRAD, dnn_tiles && !dnn_tiles_first},
+        {CONV_WINOGRAD, tiles && !tiles_first},
+        {CONV_DEPTHWISE, depthwise && !vectors_first},
+        {CONV_TAPS_TOGETHER, together && !together_first},
+        {CONV_TAPS, alone && !alone_first},
+        {CONV_DIRECT, true},
+    };
+    int n = 0;
+    for (size_t k = 0; k < sizeof place / sizeof *place; k++)
+        if (place[k].here) algorithm[n++] = place[k].algorithm;
     return n;
-}
-/* Removes spatial axes of length 1, but keeps one spatial axis. oneDNN blocks along the last axis
-   only, so a last axis of length 1 would be slow. */
-static Step squeezed(Arena *arena, const Step *s) {
-    const StepWindow w = step_window(s);
-    const int n = w.n;
-    int axis[STEP_RANK] = {0, 1}, kept = 2;
-    for (int i = 0; i < n; i++) {
-        const bool one = s->view[0].dim[2 + i] == 1 && s->view[1].dim[2 + i] == 1 &&
-                         s->view[2].dim[2 + i] == 1 && w.begin[i] == 0;
-        if (!one || kept + n - i == 3) axis[kept++] = 2 + i;
-    }
-    if (kept == 2 + n) return *s;
-    Step small = *s;
-    View *view = ARENA_NEW(arena, View, s->nview);
-    int64_t *param = ARENA_NEW(arena, int64_t, s->nparam);
-    for (int i = 0; i < s->nview; i++) view[i] = view_axes(&s->view[i], kept, axis);
-    small.view = view, small.param = param, small.nparam = window_params(&small);
-    param[CONV_GROUP] = s->param[CONV_GROUP];
-    for (int list = 0; list < WINDOW_LISTS; list++)
-        for (int i = 2; i < kept; i++)
-            param[window_param(&small, list, i - 2)] = s->param[window_param(s, list, axis[i] - 2)];
-    return small;
 }
 /* Outermost taps along an axis that lie in the padding for all windows: how many can be removed at
    the beginning and at the end. At least one tap remains. */
@@ -113,14 +100,10 @@ static Idle idle_taps(int64_t out, int64_t in, int64_t taps, int64_t stride, int
         idle.end++;
     return idle;
 }
-/* The same convolution without such taps; a kernel that is dilated beyond its image becomes
-   smaller. */
-static Step trimmed(Arena *arena, const Step *s) {
+/* Removes such taps: a kernel that is dilated beyond its image becomes smaller. */
+static void trim(const Step *s, View view[], int64_t param[]) {
     const StepWindow old = step_window(s);
-    Step small = *s;
-    View *view = arena_copy(arena, s->view, (size_t)s->nview * sizeof *view), *w = &view[2];
-    int64_t *param = arena_copy(arena, s->param, (size_t)s->nparam * sizeof *param);
-    small.view = view, small.param = param;
+    View *w = &view[2];
     for (int i = 0; i < old.n; i++) {
         const int64_t dilation = old.dilation[i];
         const Idle idle = idle_taps(view[0].dim[2 + i], view[1].dim[2 + i], w->dim[2 + i],
@@ -130,7 +113,36 @@ static Step trimmed(Arena *arena, const Step *s) {
         param[window_param(s, WINDOW_BEGINS, i)] -= idle.begin * dilation;
         param[window_param(s, WINDOW_ENDS, i)] -= idle.end * dilation;
     }
-    return small;
+}
+/* Removes spatial axes of length 1, but keeps one spatial axis. oneDNN blocks along the last axis
+   only, so a last axis of length 1 would be slow. */
+static void squeeze(Step *s, View view[], int64_t param[]) {
+    const StepWindow w = step_window(s);
+    int64_t list[WINDOW_LISTS][STEP_SPATIAL];
+    int axis[STEP_RANK] = {0, 1}, kept = 2;
+    for (int i = 0; i < w.n; i++) {
+        const bool one = view[0].dim[2 + i] == 1 && view[1].dim[2 + i] == 1 &&
+                         view[2].dim[2 + i] == 1 && w.begin[i] == 0;
+        if (one && kept + w.n - i > 3) continue;
+        for (int l = 0; l < WINDOW_LISTS; l++) list[l][kept - 2] = param[window_param(s, l, i)];
+        axis[kept++] = 2 + i;
+    }
+    for (int i = 0; i < s->nview; i++) view[i] = view_axes(&view[i], kept, axis);
+    for (int l = 0; l < WINDOW_LISTS; l++)
+        for (int i = 0; i < kept - 2; i++) param[window_param(s, l, i)] = list[l][i];
+    s->nparam = window_params(s);
+}
+/* The normal form of the step, with its first nview views, of which there are at least three. It is
+   written into view, which has room for them, and param, which has room for s->nparam numbers. */
+static Step normal_form(const Step *s, int nview, View view[], int64_t param[]) {
+    Step normal = *s;
+    memcpy(view, s->view, (size_t)nview * sizeof *view);
+    memcpy(param, s->param, (size_t)s->nparam * sizeof *param);
+    normal.nview = nview, normal.view = view, normal.param = param;
+    still_windows(&normal, param);
+    trim(&normal, view, param);
+    squeeze(&normal, view, param);
+    return normal;
 }
 static bool build_whole(Build *b, int algorithm, Kernel *k) {
     switch (algorithm) {
@@ -149,7 +161,7 @@ static bool build_whole(Build *b, int algorithm, Kernel *k) {
    tiles may also be cut along the channels. They are cut so first if there are more weights than
    pixels, because each part then reads only its own weights. */
 static bool build_algorithm(Build *b, ConvAlgorithm algorithm, Kernel *k) {
-    enum { LINE = 16, COLUMNS = 32 };
+    enum { VECTOR_CHANNELS = 16, PANEL_CHANNELS = 32 }; /* of the widest vectors; of their panels */
     const Step *s = b->step;
     const View *y = &s->view[0];
     const bool compare = algorithm <= CONV_DNN_WINOGRAD,
@@ -161,12 +173,12 @@ static bool build_algorithm(Build *b, ConvAlgorithm algorithm, Kernel *k) {
                          !view_is_channels_last(&s->view[1])),
                heavy = view_count(&s->view[2]) > view_count(&s->view[1]);
     const int64_t group = s->param[CONV_GROUP], unit = group > 1 ? y->dim[1] / group
-                                                       : panels  ? COLUMNS
-                                                       : compare ? LINE
-                                                       : algorithm == CONV_TAPS_TOGETHER ? LINE
-                                                                                         : 1;
+                                                       : panels  ? PANEL_CHANNELS
+                                                       : compare || algorithm == CONV_TAPS_TOGETHER
+                                                           ? VECTOR_CHANNELS
+                                                           : 1;
     const Cut batch = {0, 1, compare}, channels = {1, unit, compare},
-              rows = {view_spatial_axis(y), tiles ? 4 : 1, compare},
+              rows = {view_spatial_axis(y), tiles ? WINOGRAD_TILE : 1, compare},
               any[] = {batch, planes ? channels : rows}, both[] = {batch, rows, channels},
               of_weights[] = {batch, channels, rows};
     return panels ? split_build(b, build_whole, (int)algorithm, heavy ? of_weights : both, 3, k)
@@ -175,20 +187,26 @@ static bool build_algorithm(Build *b, ConvAlgorithm algorithm, Kernel *k) {
 /* Returns the number of algorithms that are offered. Plain loops take 50 times as long as oneDNN
    and are not offered for large steps if there is another algorithm. */
 static int conv_choices(const Device *d, const Step *s) {
-    enum { SMALL = 1 << 16 };
+    enum { SMALL = 1 << 16, PARAMS = 1 + WINDOW_LISTS * STEP_SPATIAL + 1 };
     ConvAlgorithm algorithm[CONV_ALGORITHMS];
+    View view[3];
+    int64_t param[PARAMS];
     if (!conv_fits(s)) return 0;
-    const int n = conv_algorithms(d, s, algorithm);
-    const int64_t each = view_count(&s->view[2]) / (s->view[2].dim[0] ? s->view[2].dim[0] : 1);
-    return n > 1 && view_count(&s->view[0]) > SMALL / (each ? each : 1) ? n - 1 : n;
+    const Step normal = normal_form(s, 3, view, param);
+    const int n = conv_algorithms(d, &normal, algorithm);
+    const int64_t each = conv_terms(&normal);
+    return n > 1 && view_count(&view[0]) > SMALL / (each ? each : 1) ? n - 1 : n;
 }
 /* Choice 0 always works: if an algorithm refuses the shape, the next one takes its place. */
 static bool conv_build(Build *b, int choice, Kernel *k) {
     ConvAlgorithm algorithm[CONV_ALGORITHMS];
     const size_t before = b->workspace;
-    const Step *whole = b->step, busy = trimmed(b->arena, whole), small = squeezed(b->arena, &busy);
-    const int n = conv_algorithms(b->device, whole, algorithm);
-    b->step = &small;
+    const Step *whole = b->step;
+    View *view = ARENA_NEW(b->arena, View, whole->nview);
+    int64_t *param = ARENA_NEW(b->arena, int64_t, whole->nparam);
+    const Step normal = normal_form(whole, whole->nview, view, param);
+    const int n = conv_algorithms(b->device, &normal, algorithm);
+    b->step = &normal;
     bool done = build_algorithm(b, algorithm[choice], k);
     for (int i = 1; i < n && choice == 0 && !done; i++) {
         b->workspace = before;

@@ -320,6 +320,11 @@ static inline int view_spatial_axis(const View *y) {
 }
 /* Whether the sizes and parameters of the step are consistent. */
 bool conv_fits(const Step *);
+/* The terms of each sum of a convolution: the weights of an output channel. */
+static inline int64_t conv_terms(const Step *s) {
+    const View *w = &s->view[2];
+    return w->dim[0] ? view_count(w) / w->dim[0] : 0;
+}
 bool gemm_fits(const Step *);
 
 /* ---- window.c: the windows of a convolution or pool along three spatial axes. Axes that the step
@@ -331,6 +336,9 @@ typedef struct Window {
 } Window;
 /* y and x: the views of the step, or copies of them with other strides. */
 Window window_new(const Step *, const View *y, const View *x);
+/* Writes a stride of 1 into param, the parameters of the step or a copy of them, for each axis that
+   has a single window, which does not move. Its stride may be arbitrarily large. */
+void still_windows(const Step *, int64_t param[]);
 /* The strides of w, a view with the axes of the step, along these three axes. */
 void window_strides(const View *w, int64_t stride[STEP_SPATIAL]);
 /* Computes the input index for output o and cell k of the window along axis a. False: it lies
@@ -342,7 +350,8 @@ static inline bool window_at(const Window *g, int a, int64_t o, int64_t k, int64
 /* For S_POOL: by how many cells the mean divides each output along an axis. Padding counts if the
    step says so. The list is in the arena. */
 int64_t *window_cells(Build *, const Window *, int axis);
-/* Stores bytes without conversion, with the parameters of Simd.store. */
+/* Load and store bytes without conversion, with the parameters of Simd.load and Simd.store. */
+void load_bytes(void *y, const void *x, int64_t stride, int64_t n);
 void store_bytes(void *y, int64_t stride, const void *x, int64_t n);
 
 /* ---- team.c */

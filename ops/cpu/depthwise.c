@@ -131,7 +131,7 @@ bool depthwise_possible(const Step *s) {
            v[1].dtype == DT_FLOAT && v[0].stride[1] == 1 && v[1].stride[1] == 1 &&
            view_count(&v[0]) > 0 && view_count(&v[1]) > 0 && view_count(&v[2]) > 0;
 }
-static void take_axes(Depthwise *d, const Step *s) {
+static void depthwise_axes(Depthwise *d, const Step *s) {
     const Window g = window_new(s, &d->e.tail.into, &d->x.view);
     int64_t adds[STEP_SPATIAL] = {0};
     if (d->e.add) window_strides(&d->add, adds);
@@ -162,7 +162,7 @@ bool depthwise_build(Build *b, Kernel *k) {
     d->cells = view_count(&w) / d->channels;
     d->scale = ending_list(b, d->e.scale, 1, d->channels);
     d->shift = ending_list(b, d->e.shift, 0, d->channels);
-    take_axes(d, s);
+    depthwise_axes(d, s);
     const Axis *row = &d->axis[2];
     const int64_t most = row->out < 2 * row->cells + 1 ? row->out : 2 * row->cells + 1;
     d->stretches = build_bytes(b, (size_t)most * sizeof(Stretch));

@@ -284,10 +284,18 @@ static bool pool_build_whole(Build *b, int choice, Kernel *k) {
     return reads_channels(b->step) ? direct_pool_build(b, k) : planes_build(b, k);
 }
 static bool pool_build(Build *b, int choice, Kernel *k) {
-    const View *v = b->step->view;
+    const Step *s = b->step;
+    const View *v = s->view;
+    int64_t *param = arena_copy(b->arena, s->param, (size_t)s->nparam * sizeof *param);
+    Step still = *s;
+    still_windows(s, param);
+    still.param = param;
     const bool last = view_is_channels_last(&v[0]) || view_is_channels_last(&v[1]);
     const Cut cut[] = {{0, 1, true},
                        last ? (Cut){view_spatial_axis(&v[0]), 1, true} : (Cut){1, 16, true}};
-    return split_build(b, pool_build_whole, choice, cut, 2, k);
+    b->step = &still;
+    const bool done = split_build(b, pool_build_whole, choice, cut, 2, k);
+    b->step = s;
+    return done;
 }
 const Maker pool_maker = {.choices = pool_choices, .build = pool_build};

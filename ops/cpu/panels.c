@@ -204,7 +204,7 @@ static void pack_panel(const Panels *p, const Panel *panel, int width, const Sou
     }
 }
 /* The key under which the panels are shared: a digest of everything that they are made from. */
-static void packed_key(const Panels *p, const Simd *simd, const Source *s, char key[33]) {
+static void panels_key(const Panels *p, const Simd *simd, const Source *s, char key[33]) {
     struct {
         int64_t groups, columns, terms, stride, width, vectors, first;
         char known[33], at[33], scale[33];
@@ -225,7 +225,7 @@ static bool pack_weights(Build *b, Panels *p, const Source *s) {
     Share *share = build_share(b);
     float *start = ARENA_NEW(b->arena, float, columns);
     char key[33];
-    packed_key(p, simd, s, key);
+    panels_key(p, simd, s, key);
     const bool there = (share->bytes = shared_find(b->device, key)) != NULL;
     if (!there)
         share->bytes = shared_new(b->device, key, (size_t)(columns * p->terms) * sizeof(float));
@@ -388,8 +388,7 @@ bool panels_conv_possible(const Device *d, const Step *s) {
     const StepWindow window = step_window(s);
     for (int a = 0; a < window.n; a++)
         if (window.begin[a] < 0) return false;
-    const int64_t taps =
-        v[2].dim[0] && v[2].dim[1] ? view_count(&v[2]) / (v[2].dim[0] * v[2].dim[1]) : 0;
+    const int64_t taps = v[2].dim[1] ? conv_terms(s) / v[2].dim[1] : 0;
     return floats(s) && !step_has_zero(s) && taps <= RUNS && s->param[CONV_GROUP] > 0 &&
            v[0].dim[1] / s->param[CONV_GROUP] >= d->simd->width && v[0].stride[1] == 1;
 }

@@ -46,11 +46,6 @@ static void start(const Planes *p, void *to, ComputeClass class, int64_t n) {
     if (p->byte_start) memset(to, p->byte_start - 1, (size_t)n);
     else reduce_start(to, class, p->kind, n);
 }
-static void copy_bytes(void *y, const void *x, int64_t stride, int64_t n) {
-    if (stride == 1) memcpy(y, x, (size_t)n);
-    else
-        for (int64_t i = 0; i < n; i++) ((char *)y)[i] = ((const char *)x)[i * stride];
-}
 /* Copies rows of plane x from `first` on, some of which may lie in the padding. What follows a row
    in the copy is left undefined unless windows reach beyond the row, because only unused outputs
    read it. */
@@ -237,7 +232,7 @@ bool planes_build(Build *b, Kernel *k) {
     for (int a = 0; a < STEP_SPATIAL; a++) p->cells[a] = window_cells(b, &p->g, a);
     take_room(b, p);
     if (floats) make_divisors(b, p);
-    p->load = p->byte_start ? copy_bytes : simd->load[p->class][dtype];
+    p->load = p->byte_start ? load_bytes : simd->load[p->class][dtype];
     const ComputeClass both = p->byte_start ? type == DT_INT8 ? CLASS_INT8 : CLASS_UINT8 : p->class;
     if (p->kind == REDUCE_MAX || floats) p->combine = simd->op[both][floats ? C_ADD : C_MAX];
     p->divide = simd->op[CLASS_FLOAT][C_DIV];

@@ -83,9 +83,7 @@ static int64_t nanoseconds(const Step *s) {
     for (int i = 0; i < s->nview; i++) read += elements_of(&v[i]) * dtype_size(v[i].dtype);
     switch (s->kind) {
     case S_GEMM: ns = nanoseconds_of_sums(y, v[1].dim[v[1].rank - 1], INT64_MAX); break;
-    case S_CONV:
-        ns = v[2].dim[0] ? nanoseconds_of_sums(y, view_count(&v[2]) / v[2].dim[0], v[2].dim[1]) : 0;
-        break;
+    case S_CONV: ns = nanoseconds_of_sums(y, conv_terms(s), v[2].dim[1]); break;
     case S_POOL: ns = y > x ? y : x; break;
     case S_LOOP: ns = 10 * (y + x); break;
     case S_SOFTMAX: ns = y / 2; break;

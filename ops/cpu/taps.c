@@ -20,6 +20,8 @@
 enum { CHANNELS = 8, LEAST_CHANNELS = 3 };
 /* Limits beyond which other algorithms are, or are likely to be, faster. */
 enum { MOST_INPUTS = 16, MOST_TERMS = 640, FEW_TERMS = 256, FEW_PLANES = 64 };
+/* Floats of the padded planes of a group. */
+enum { MOST_ROOM = 1 << 28 };
 typedef struct Deep { /* the first of three spatial axes */
     int64_t in, out, stride, pad, dilation, cells, planes;
 } Deep;
@@ -183,34 +185,39 @@ static int taps_run(const Kernel *k, void *const slot[], void *work) {
     return 0;
 }
 
+/* Whether the padded planes of a group have a reasonable size, however far the windows reach. */
+static bool planes_fit(const Step *s) {
+    const StepWindow w = step_window(s);
+    double room = (double)s->view[2].dim[1];
+    for (int a = 0; a < w.n; a++)
+        room *= (double)s->view[0].dim[2 + a] * (double)w.stride[a] +
+                (double)w.kernel[a] * (double)w.dilation[a];
+    return room <= MOST_ROOM;
+}
 bool taps_possible(const Step *s) {
     const int64_t ins = s->view[2].dim[1];
-    return ins >= 1 && ins <= MOST_INPUTS && view_class(s->view, 3) == CLASS_FLOAT;
-}
-static int64_t count_terms(const Step *s) {
-    const View *w = &s->view[2];
-    return w->dim[0] ? view_count(w) / w->dim[0] : 0;
+    return ins >= 1 && ins <= MOST_INPUTS && view_class(s->view, 3) == CLASS_FLOAT && planes_fit(s);
 }
 bool taps_together_possible(const Step *s) {
     const View *y = &s->view[0];
-    const int64_t terms = count_terms(s);
+    const int64_t terms = conv_terms(s);
     return y->dim[1] / s->param[CONV_GROUP] >= LEAST_CHANNELS && y->stride[y->rank - 1] == 1 &&
            terms >= 1 && (terms <= MOST_TERMS || s->view[2].dim[1] <= MOST_INPUTS) &&
-           view_class(s->view, 3) == CLASS_FLOAT;
+           view_class(s->view, 3) == CLASS_FLOAT && planes_fit(s);
 }
 bool taps_together_likely(const Step *s) {
     const StepWindow w = step_window(s);
-    const int64_t terms = count_terms(s), ins = s->view[2].dim[1];
+    const int64_t terms = conv_terms(s), ins = s->view[2].dim[1];
     int64_t planes = 1;
-    for (int a = 0; a < w.n; a++) planes *= w.stride[a];
-    if (planes > FEW_PLANES) return false;
+    for (int a = 0; a < w.n; planes *= w.stride[a++])
+        if (w.stride[a] > FEW_PLANES / planes) return false;
     if (s->view[0].dim[1] / s->param[CONV_GROUP] <= CHANNELS) return true;
     return terms <= FEW_TERMS && (terms > ins || ins <= MOST_INPUTS); /* otherwise it is a matrix
                                                                          product */
 }
 
 /* Takes the last two axes as rows and columns, and the first one as the depth. */
-static void take_axes(Taps *t, const Window *g) {
+static void taps_axes(Taps *t, const Window *g) {
     for (int a = 0; a < 2; a++) {
         t->in[a] = g->in[1 + a], t->out[a] = g->out[1 + a];
         t->stride[a] = g->stride[1 + a], t->pad[a] = g->begin[1 + a];
@@ -302,8 +309,8 @@ bool taps_build(Build *b, bool together, Kernel *k) {
     k->self = t, k->run = taps_run;
     t->batch = v[0].dim[0], t->outs = v[0].dim[1], t->ins = v[2].dim[1],
     t->group = s->param[CONV_GROUP];
-    t->ntap = t->ins * view_count(&v[2]) / (v[2].dim[0] * v[2].dim[1]);
-    take_axes(t, &g);
+    t->ntap = conv_terms(s);
+    taps_axes(t, &g);
     t->run = (t->out[0] - 1) * t->phase[1] + t->out[1];
     t->nplane = (size_t)(t->stride[0] * t->stride[1] * t->phase[0] * t->phase[1]);
     t->nplanes = (size_t)t->deep.planes * t->nplane;

@@ -22,6 +22,11 @@ Window window_new(const Step *s, const View *y, const View *x) {
     return g;
 }
 
+void still_windows(const Step *s, int64_t param[]) {
+    for (int i = 0; i < step_spatial_axes(s); i++)
+        if (s->view[0].dim[2 + i] == 1) param[window_param(s, WINDOW_STRIDES, i)] = 1;
+}
+
 void window_strides(const View *w, int64_t stride[STEP_SPATIAL]) {
     for (int a = 0; a < STEP_SPATIAL; a++) {
         const int axis = w->rank - STEP_SPATIAL + a;
@@ -41,6 +46,11 @@ int64_t *window_cells(Build *b, const Window *g, int a) {
     return cells;
 }
 
+void load_bytes(void *y, const void *x, int64_t stride, int64_t n) {
+    if (stride == 1) memcpy(y, x, (size_t)n);
+    else
+        for (int64_t i = 0; i < n; i++) ((char *)y)[i] = ((const char *)x)[i * stride];
+}
 void store_bytes(void *y, int64_t stride, const void *x, int64_t n) {
     if (stride == 1) memcpy(y, x, (size_t)n);
     else

@@ -28,8 +28,6 @@ static Ex logarithm(Call *c, Ex a, Ex b) { return fn(c, FN_LOG, add(c, a, fn(c, 
         #NAME, "x", "y", NULL, shape, define_##NAME, .onnx = onnx_##NAME, .flags = FLAGS};
 
 FUNCTION(tan, "Tan", 7, OP_ACCURATE, divide(c, fn(c, FN_SIN, x), fn(c, FN_COS, x)))
-FUNCTION(cosh, "Cosh", 9, OP_ACCURATE,
-         half(c, add(c, fn(c, FN_EXP, x), fn(c, FN_EXP, negative(c, x)))))
 FUNCTION(softplus, "Softplus", 1, 0, softplus(c, x))
 FUNCTION(softsign, "Softsign", 1, 0, divide(c, x, add(c, one(c), fn(c, FN_ABS, x))))
 FUNCTION(mish, "Mish", 18, 0, mul(c, x, fn(c, FN_TANH, softplus(c, x))))
@@ -53,6 +51,7 @@ FUNCTION(mish, "Mish", 18, 0, mul(c, x, fn(c, FN_TANH, softplus(c, x))))
                           .onnx = onnx_##NAME,                            \
                           .flags = OP_BY_DATA | OP_ACCURATE};
 BY_C_LIBRARY(sinh, "Sinh", 9, half(c, sub(c, fn(c, FN_EXP, x), fn(c, FN_EXP, negative(c, x)))))
+BY_C_LIBRARY(cosh, "Cosh", 9, half(c, add(c, fn(c, FN_EXP, x), fn(c, FN_EXP, negative(c, x)))))
 BY_C_LIBRARY(asinh, "Asinh", 9,
              mul(c, fn(c, FN_SIGN, x),
                  logarithm(c, fn(c, FN_ABS, x), add(c, square(c, x), one(c)))))

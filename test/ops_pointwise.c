@@ -91,6 +91,11 @@ static void draw_reals(Drawn *t, double low, double high) {
 }
 static void draw_unit(Drawn *t) { draw_reals(t, -1, 1); }
 static void draw_wide(Drawn *t) { draw_reals(t, -8, 8); }
+/* Up to where the hyperbolic functions overflow, which is beyond where e^x does. */
+static void draw_high(Drawn *t) {
+    if (draw(t, 0, 1)) draw_reals(t, 88, 89.4);
+    else draw_wide(t);
+}
 static void draw_above(Drawn *t) { draw_reals(t, 1, 50); }
 static void draw_inside(Drawn *t) { draw_reals(t, -0.999, 0.999); }
 static void draw_threshold(Drawn *t) {
@@ -104,15 +109,25 @@ static void draw_shrink(Drawn *t) {
 }
 
 static const Family families[] = {
-    {"bitwise_not", draw_one, false}, {"bitwise_and", draw_two, false},
-    {"bitwise_or", draw_two, false},  {"bitwise_xor", draw_two, false},
-    {"bitshift", draw_shift, false},  {"div", draw_two, false},
-    {"pow", draw_two, false},         {"mod", draw_mod, false},
-    {"asin", draw_unit, false},       {"acos", draw_unit, false},
-    {"atan", draw_wide, false},       {"sinh", draw_wide, false},
-    {"asinh", draw_wide, false},      {"acosh", draw_above, false},
-    {"atanh", draw_inside, false},    {"thresholdedrelu", draw_threshold, false},
-    {"shrink", draw_shrink, false},   {0},
+    {"bitwise_not", draw_one, false},
+    {"bitwise_and", draw_two, false},
+    {"bitwise_or", draw_two, false},
+    {"bitwise_xor", draw_two, false},
+    {"bitshift", draw_shift, false},
+    {"div", draw_two, false},
+    {"pow", draw_two, false},
+    {"mod", draw_mod, false},
+    {"asin", draw_unit, false},
+    {"acos", draw_unit, false},
+    {"atan", draw_wide, false},
+    {"sinh", draw_high, false},
+    {"cosh", draw_high, false},
+    {"asinh", draw_wide, false},
+    {"acosh", draw_above, false},
+    {"atanh", draw_inside, false},
+    {"thresholdedrelu", draw_threshold, false},
+    {"shrink", draw_shrink, false},
+    {0},
 };
 
 /* ---- programs of integers whose intermediate values exceed the narrow types, against plain

@@ -122,6 +122,7 @@ static const struct {
     {&op_acos, pointwise_build},
     {&op_atan, pointwise_build},
     {&op_sinh, pointwise_build},
+    {&op_cosh, pointwise_build},
     {&op_asinh, pointwise_build},
     {&op_acosh, pointwise_build},
     {&op_atanh, pointwise_build},

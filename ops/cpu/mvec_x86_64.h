@@ -31,6 +31,8 @@ float atanf(float);
 #pragma omp declare simd notinbranch
 float sinhf(float);
 #pragma omp declare simd notinbranch
+float coshf(float);
+#pragma omp declare simd notinbranch
 float asinhf(float);
 #pragma omp declare simd notinbranch
 float acoshf(float);

@@ -1,5 +1,6 @@
-/* pointwise.c -- runs operators of single elements that have no definition, and so no lowering, as
-   element-wise programs, which may use the additional instructions of simd.h (FurtherOp). */
+/* pointwise.c -- runs operators of single elements for which the kernel runs (OP_BY_DATA, or
+   without a definition) as element-wise programs, which may use the additional instructions of
+   simd.h (FurtherOp). */
 #include "ops/cpu/cpu.h"
 #include "ops/operator/signature.h"
 
@@ -31,6 +32,7 @@ static const Plain plain[] = {
     {&op_acos, F_ACOS, REALS},
     {&op_atan, F_ATAN, REALS},
     {&op_sinh, F_SINH, REALS},
+    {&op_cosh, F_COSH, REALS},
     {&op_asinh, F_ASINH, REALS},
     {&op_acosh, F_ACOSH, REALS},
     {&op_atanh, F_ATANH, REALS},

@@ -33,14 +33,15 @@ typedef enum ComputeClass {
 #undef X
 } ComputeClass;
 
-/* Further instructions of programs, for operators that have none in ScalarOp: inverse functions;
-   bit operations and shifts (beyond the width: zeros, and for right shifts the sign); F_REST, the
-   remainder with the sign of the dividend. */
+/* Further instructions of programs, for operators that have none in ScalarOp: hyperbolic and
+   inverse functions; bit operations and shifts (beyond the width: zeros, and for right shifts the
+   sign); F_REST, the remainder with the sign of the dividend. */
 typedef enum FurtherOp {
     F_ASIN = SCALAR_OP_COUNT,
     F_ACOS,
     F_ATAN,
     F_SINH,
+    F_COSH,
     F_ASINH,
     F_ACOSH,
     F_ATANH,

@@ -117,6 +117,7 @@ enum { WHOLE = 16 };
     X(F_ACOS, 1, acosf(x))   \
     X(F_ATAN, 1, atanf(x))   \
     X(F_SINH, 1, sinhf(x))   \
+    X(F_COSH, 1, coshf(x))   \
     X(F_ASINH, 1, asinhf(x)) \
     X(F_ACOSH, 1, acoshf(x)) \
     X(F_ATANH, 1, atanhf(x))
@@ -133,6 +134,7 @@ enum { WHOLE = 16 };
     X(F_ACOS, 1, acos(x))              \
     X(F_ATAN, 1, atan(x))              \
     X(F_SINH, 1, sinh(x))              \
+    X(F_COSH, 1, cosh(x))              \
     X(F_ASINH, 1, asinh(x))            \
     X(F_ACOSH, 1, acosh(x))            \
     X(F_ATANH, 1, atanh(x))            \

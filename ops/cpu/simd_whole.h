@@ -137,7 +137,7 @@ static void float_F_REST(void *py, const void *pa, const void *pb, int64_t total
         int far = 0;
         _Pragma("omp simd reduction(| : far)") for (int64_t i = 0; i < n; i++) {
             const double x = a[i], z = b[i], q = x / z;
-            const int near = fabs(q) < 0x1p28;
+            const int near = (fabs(q) < 0x1p28) & (fabs(z) < (double)INFINITY);
             const int32_t whole = (int32_t)(near ? q : 0);
             const float r = (float)(x - (double)whole * z);
             room[i] = bits_float((float_bits(r) & 0x7fffffffu) | (float_bits(a[i]) & 0x80000000u));

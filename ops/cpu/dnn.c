@@ -174,7 +174,7 @@ static bool reorder_now(Chain *c, Layout from_md, const void *from, Layout to_md
 }
 
 /* The key of packed contents: a digest of the two layouts and of the contents. */
-static bool packed_key(Layout from_md, const void *from, Layout to_md, char key[33]) {
+static bool repacked_key(Layout from_md, const void *from, Layout to_md, char key[33]) {
     char of[3][33];
     memset(of, 0, sizeof of);
     if (!layout_digest(from_md, of[0]) || !layout_digest(to_md, of[1])) return false;
@@ -188,7 +188,7 @@ static dnnl_memory_t pack_now(Build *b, Chain *c, Layout from_md, const void *fr
     const View nowhere = {.slot = SLOT_SCRATCH, .dtype = DT_UINT8};
     Share *share = build_share(b);
     char key[33];
-    if (!packed_key(from_md, from, to_md, key)) return NULL;
+    if (!repacked_key(from_md, from, to_md, key)) return NULL;
     dnnl_memory_t to = add_memory(c, to_md, &nowhere, NULL);
     if (!to) return NULL;
     c->memory[c->nmemory - 1].constant = true;
@@ -297,14 +297,17 @@ dnnl_primitive_attr_t make_attributes(const Fused *f) {
     dnnl_primitive_attr_t attr = NULL;
     dnnl_post_ops_t ops = NULL;
     if (dnnl_primitive_attr_create(&attr) != dnnl_success) return NULL;
-    dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
-    if (f->whole && f->nact && dnnl_post_ops_create(&ops) == dnnl_success) {
-        for (int i = 0; i < f->nact; i++)
-            append_activation(ops, kind[f->act[i].kind], f->act[i].alpha, f->act[i].beta);
-        dnnl_primitive_attr_set_post_ops(attr, ops);
-        dnnl_post_ops_destroy(ops);
+    dnnl_status_t status = dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
+    if (status == dnnl_success && f->whole && f->nact) {
+        status = dnnl_post_ops_create(&ops);
+        for (int i = 0; i < f->nact && status == dnnl_success; i++)
+            status = append_activation(ops, kind[f->act[i].kind], f->act[i].alpha, f->act[i].beta);
+        if (status == dnnl_success) status = dnnl_primitive_attr_set_post_ops(attr, ops);
+        if (ops) dnnl_post_ops_destroy(ops);
     }
-    return attr;
+    if (status == dnnl_success) return attr;
+    dnnl_primitive_attr_destroy(attr);
+    return NULL;
 }
 
 bool is_reference(const_dnnl_primitive_desc_t pd) {

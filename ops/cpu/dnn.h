@@ -149,7 +149,8 @@ bool packed_input_of(Build *, Chain *, int index, int dtype, Input *);
 bool known_input(Build *, Chain *, const View *dense, const void *known, Input *);
 /* Describes an output that lies where `view` says; nothing is packed. */
 bool output_at(Build *, Chain *, const View *, Input *);
-/* Attributes with the activations of a fused epilogue; NULL: out of memory. */
+/* Attributes with the activations of a fused epilogue; NULL: out of memory, or oneDNN refuses an
+   activation. */
 dnnl_primitive_attr_t make_attributes(const Fused *);
 /* A layout that oneDNN chooses, with the sizes and the type of another one. */
 Layout any_layout(Build *, Chain *, Layout like);

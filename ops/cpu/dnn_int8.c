@@ -127,7 +127,7 @@ static dnnl_primitive_desc_t describe_right_conv(dnnl_engine_t engine, ConvLayou
     dnnl_primitive_desc_destroy(pd);
     return NULL;
 }
-static bool conv_build(Build *b, bool any, const DnnEpilogue *f, Kernel *k) {
+static bool int8_conv_try(Build *b, bool any, const DnnEpilogue *f, Kernel *k) {
     const Step *s = b->step;
     const View *v = s->view;
     const bool done = f->fused.whole;
@@ -157,7 +157,7 @@ static bool conv_build(Build *b, bool any, const DnnEpilogue *f, Kernel *k) {
 static bool is_right_gemm(const Chain *c, bool packed) {
     return c->pd && (packed || !strstr(implementation(c->pd), "amx"));
 }
-static bool gemm_build(Build *b, bool any, DnnEpilogue *f, Kernel *k) {
+static bool int8_gemm_try(Build *b, bool any, DnnEpilogue *f, Kernel *k) {
     const Step *s = b->step;
     View flat[3], into[3];
     Input x, w, bias, y;
@@ -192,7 +192,7 @@ static bool build_with(Build *b, DnnEpilogue *f, Kernel *k) {
     const size_t before = b->workspace;
     for (int any = 0; any < 2; any++) {
         b->workspace = before;
-        if (b->step->kind == S_CONV ? conv_build(b, any, f, k) : gemm_build(b, any, f, k))
+        if (b->step->kind == S_CONV ? int8_conv_try(b, any, f, k) : int8_gemm_try(b, any, f, k))
             return true;
     }
     b->workspace = before;

@@ -4,6 +4,7 @@
    before and after; 2 (convolutions only, where the version has it) is Winograd, also with
    reorders. */
 #include "ops/cpu/dnn.h"
+#include <assert.h>
 #include <string.h>
 
 /* Whether oneDNN is used for these views: 16-bit floats are converted before and after. */
@@ -69,9 +70,11 @@ static bool conv_operands(Build *b, Chain *c, const Fused *f, const AffinePart *
     View weights = s->view[2];
     Operand o = {.constant = NULL};
     if (affine && affine->scale) {
+        /* chain_typed() set b->repacked, so that the constant is our own copy in scratch memory,
+           which may be written. */
+        assert(b->repacked);
         if (!operand_pack(b, 2, DT_FLOAT, &o) || !o.constant) return false;
-        float *scaled = (float *)(uintptr_t)o.constant; /* our own copy in scratch memory, which may
-                                                           be written */
+        float *scaled = (float *)(uintptr_t)o.constant;
         const int64_t count = view_count(&weights), each = count / weights.dim[0];
         for (int64_t i = 0; i < count; i++) scaled[i] *= affine->scale[i / each];
         weights = o.view;
@@ -83,8 +86,11 @@ static bool conv_operands(Build *b, Chain *c, const Fused *f, const AffinePart *
     if (affine) return known_input(b, c, &line, affine->shift, bias);
     return !f->whole || !f->bias || bias_input(b, c, f, 1, 1, bias);
 }
-static bool conv_build(Build *b, DnnAlgorithm algorithm, Kernel *k, const Fused *f,
-                       const AffinePart *affine, bool *slow) {
+/* APART: oneDNN would compute the epilogue slowly, or cannot, and it must run afterwards. */
+typedef enum Outcome { DONE, REFUSED, APART } Outcome;
+static Outcome outcome_of(bool done) { return done ? DONE : REFUSED; }
+static Outcome dnn_conv_try(Build *b, DnnAlgorithm algorithm, Kernel *k, const Fused *f,
+                            const AffinePart *affine) {
     const Step *s = b->step;
     const View *v = s->view;
     const bool has_bias = affine || (f->whole && f->bias);
@@ -93,7 +99,7 @@ static bool conv_build(Build *b, DnnAlgorithm algorithm, Kernel *k, const Fused 
     if (!c ||
         !(algorithm ? input_of(b, c, 1, &v[1], &x) : packed_input_of(b, c, 1, DT_FLOAT, &x)) ||
         !conv_operands(b, c, f, affine, &w, &bias))
-        return chain_end(b, k, false);
+        return outcome_of(chain_end(b, k, false));
     const Windows at = exact_windows(s);
     /* Version 3.7 misreads weights that are not in a layout of its own choice (gaps, one
        channel). */
@@ -106,9 +112,8 @@ static bool conv_build(Build *b, DnnAlgorithm algorithm, Kernel *k, const Fused 
             algorithm == DNN_WINOGRAD ? dnnl_convolution_winograd : dnnl_convolution_direct,
             (ConvLayouts){x_md, w_md, has_bias ? bias.md : NULL, y_md}, &at, attr);
     dnnl_primitive_attr_destroy(attr);
-    *slow = slow_activation(c->pd, f);
-    if (*slow) return chain_end(b, k, false);
-    return chain_finish(b, k, &x, &w, has_bias ? &bias : NULL, &y);
+    if (slow_activation(c->pd, f)) return chain_end(b, k, false), APART;
+    return outcome_of(chain_finish(b, k, &x, &w, has_bias ? &bias : NULL, &y));
 }
 /* Moves the affine part into known weights. The rest of the epilogue is fused, or runs
    afterwards. */
@@ -121,16 +126,15 @@ bool dnn_conv_build(Build *b, DnnAlgorithm algorithm, Kernel *k) {
     if (affine) rest.code = split.code, rest.ncode = split.ncode;
     b->step = &rest;
     const Fused none = {0}, fused = fused_match(b, &rest, 1);
-    const bool two = affine && fused.whole && fused.bias; /* a second bias, whose contents are not
-                                                             known */
-    bool slow = two,
-         done = !two && conv_build(b, algorithm, k, &fused, affine ? &split : NULL, &slow);
-    if (!done && slow) {
+    const bool second_bias = affine && fused.whole && fused.bias; /* its contents are not known */
+    const AffinePart *part = affine ? &split : NULL;
+    Outcome o = second_bias ? APART : dnn_conv_try(b, algorithm, k, &fused, part);
+    if (o == APART) {
         b->workspace = before;
-        done = conv_build(b, algorithm, k, &none, affine ? &split : NULL, &slow);
+        o = dnn_conv_try(b, algorithm, k, &none, part);
     }
     b->step = whole;
-    return done;
+    return o == DONE;
 }
 
 /* ---- pooling */

@@ -198,7 +198,7 @@ static bool make_blocks(Build *b, Ukernel *u) {
 }
 
 /* The key under which the panels of a known factor are shared. */
-static void packed_key(const Ukernel *u, const float *w, char key[33]) {
+static void ukernel_key(const Ukernel *u, const float *w, char key[33]) {
     struct {
         int64_t columns, terms, batch, next, line, across, first;
         char known[33], name[15];
@@ -216,7 +216,7 @@ static bool pack_known(Build *b, Ukernel *u) {
     const int64_t n = u->w.batch ? u->batch : 1, matrix = matrix_floats(u);
     Share *share = build_share(b);
     char key[33];
-    packed_key(u, w, key);
+    ukernel_key(u, w, key);
     const bool there = (share->bytes = shared_find(b->device, key)) != NULL;
     if (!there) share->bytes = shared_new(b->device, key, (size_t)(n * matrix) * sizeof(float));
     float *panels = share->bytes;

@@ -156,7 +156,7 @@ static bool find_levels(Build *b, Levels *l, const Source *s, Lattice **of) {
         }
     return false;
 }
-static void packed_key(const Levels *l, const View *v, const Source *s, char key[33]) {
+static void levels_key(const Levels *l, const View *v, const Source *s, char key[33]) {
     struct {
         int64_t bits, terms, columns, block, term, column, first;
         char known[33];
@@ -180,7 +180,7 @@ bool levels_pack(Build *b, int index, const View *v, Levels *l) {
     if (!find_levels(b, l, &s, &of)) return false;
     Share *share = build_share(b);
     char key[33];
-    packed_key(l, v, &s, key);
+    levels_key(l, v, &s, key);
     if (!(share->bytes = shared_find(b->device, key))) {
         share->bytes =
             shared_new(b->device, key, (size_t)l->panels * panel_floats(l) * sizeof(float));

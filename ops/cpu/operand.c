@@ -178,7 +178,7 @@ static char *aligned_room(Arena *a, size_t bytes) {
 
 /* The key under which a packed copy is shared: a digest of the bytes that the view covers, of the
    view itself, and of the type of the copy. */
-static void packed_key(const View *from, const View *y, const char *bytes, char key[33]) {
+static void operand_key(const View *from, const View *y, const char *bytes, char key[33]) {
     struct {
         View from;
         int64_t dtype;
@@ -213,7 +213,7 @@ static bool pack_constant(Build *b, int index, const View *from, Operand *o) {
          *room = b->repacked ? aligned_room(b->scratch, bytes) : NULL;
     if (!b->repacked) {
         Share *share = build_share(b);
-        packed_key(&source, &y, b->weights[index], key);
+        operand_key(&source, &y, b->weights[index], key);
         if ((o->constant = share->bytes = shared_find(b->device, key))) return true;
         room = share->bytes = shared_new(b->device, key, bytes);
     }

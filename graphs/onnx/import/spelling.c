@@ -233,12 +233,13 @@ bool import_slice(Import *s, int attr) {
     for (int k = 0; k < x->n; k++) step[k] = whole_number(s, 1);
     for (int k = 0; k < from.n; k++) {
         int a = k;
-        int64_t st = 1;
+        int64_t st = 1, n;
         if ((some && !import_axis_of(s, axes, k, x->n, &a)) ||
             (stepped && !slice_step(s, steps, k, x->v[a], &st)) ||
             !slice_axis(s, x->v[a], from.v[k], to.v[k], st, &start[a], &size.v[a]))
             return false;
-        step[a] = whole_number(s, st);
+        const bool empty = poly_constant(s->w, size.v[a], &n) && n == 0; /* any step will do */
+        step[a] = whole_number(s, empty ? 1 : st);
     }
     give_ints(s, starts, x->n, start), give_ints(s, sizes, x->n, size.v),
         give_ints(s, by, x->n, step);

@@ -16,7 +16,7 @@ static Ex inverse_root(Call *c, Ex x) { return fn(c, FN_RECIP, fn(c, FN_SQRT, x)
 /* layernorm: normalizes over the axes from `axis` on. The sizes of scale and bias are those of some
    last axes of x. Further results are the mean and 1 / sqrt(..), with size 1 on the normalized
    axes. */
-static const char *fits(Call *c, int input) {
+static const char *scale_refused(Call *c, int input) {
     if (!c->in[input]) return NULL;
     if (c->in[input]->dim.n > c->in[X]->dim.n) return "the scale or bias has more axes than x";
     dims_join(c, c->in[X]->dim, c->in[input]->dim);
@@ -25,8 +25,10 @@ static const char *fits(Call *c, int input) {
 static const char *shape_from_axis(Call *c) {
     int a = axis(c, AXIS, c->in[X]->dim.n);
     if (a < 0) return "axis out of range";
-    for (int k = SCALE; k < c->nin; k++)
-        if (fits(c, k)) return fits(c, k);
+    for (int k = SCALE; k < c->nin; k++) {
+        const char *why = scale_refused(c, k);
+        if (why) return why;
+    }
     return same_type(c, "F");
 }
 static const char *shape_layernorm(Call *c) {
@@ -63,7 +65,8 @@ static Ex define_layernorm(Call *c, Dims i) {
 }
 
 /* The steps keep their intermediate values in the results: first the mean, then in y the squares of
-   x - mean, then the factor from their mean; shift_and_scale() finally computes y. */
+   x - mean, then the factor from their mean; shift_and_scale() finally computes y. 16 bits would be
+   too few for the squares, so that these steps are for float32 only. */
 static void shift_and_scale(Call *c, const View in[], const View out[], StepBuf *b) {
     View v[6] = {
         out[0],
@@ -116,9 +119,9 @@ static int steps_layernorm(Call *c, const View in[], const View out[], StepBuf *
     return 1;
 }
 static const OnnxMap onnx_layernorm[] = {
-    {"", "LayerNormalization", 17, 0, "axis epsilon stash_type:ignore"},
+    {"", "LayerNormalization", 17, 0, "axis epsilon stash_type:ignore others:stretch"},
     {"", "LayerNormalization", 1, 16,
-     "axis epsilon stash_type:ignore import:only"}, /* ONNX Runtime's own */
+     "axis epsilon stash_type:ignore import:only others:stretch"}, /* ONNX Runtime's own */
     {0}};
 const Op op_layernorm = {
     "layernorm",     "x scale? bias?", "y mean factor",          attrs,
@@ -132,8 +135,9 @@ static Ex define_rmsnorm(Call *c, Dims i) {
     return scaled(c, i, mul(c, at(c, X, i), factor));
 }
 static const OnnxMap onnx_rmsnorm[] = {
-    {"", "RMSNormalization", 23, 0, "axis epsilon stash_type:ignore"},
-    {"", "SimplifiedLayerNormalization", 1, 0, "axis epsilon stash_type:ignore import:only"},
+    {"", "RMSNormalization", 23, 0, "axis epsilon stash_type:ignore others:stretch"},
+    {"", "SimplifiedLayerNormalization", 1, 0,
+     "axis epsilon stash_type:ignore import:only others:stretch"},
     {0}};
 const Op op_rmsnorm = {"rmsnorm",      "x scale?",          "y", attrs, shape_from_axis,
                        define_rmsnorm, .onnx = onnx_rmsnorm};

@@ -30,8 +30,9 @@ typedef struct Import {
     uint64_t known_attrs;
     /* What normalize.c has to do around the node, as its items demand (items.def). */
     bool fold; /* n inputs become a chain of nodes of two inputs each */
-    /* NumPy's broadcasting: of MatMul's operands, of two inputs, of Gemm's C. */
-    bool stretch, stretch_pair, stretch_c;
+    /* NumPy's broadcasting: of MatMul's operands, of two inputs, of Gemm's C, of the inputs after
+       the first to the sizes of the first. */
+    bool stretch, stretch_pair, stretch_c, stretch_others;
     bool keepdims; /* the reduced axes come back with size 1 */
     /* The node works on a matrix: the axes before and from flatten_at on are joined. */
     bool flatten;

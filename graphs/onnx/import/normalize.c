@@ -140,6 +140,20 @@ static Value make_matmul(Import *s, int n, Value in[], int second) {
     return reshape_to(s, y, d);
 }
 
+/* Inputs without an axis that is stretched stay as they are, so that their sizes need not be known
+   to be equal to those of x. */
+static bool stretch_others(Import *s, int n, Value in[]) {
+    for (int k = 1; k < n; k++) {
+        if (!in[0] || !in[k]) continue;
+        const Dims x = value_type(s->w, in[0])->dim, d = value_type(s->w, in[k])->dim;
+        bool stretched = false;
+        for (int j = 1; j <= d.n && j <= x.n; j++)
+            stretched |= poly_is(s->w, d.v[d.n - j], 1) && !poly_is(s->w, x.v[x.n - j], 1);
+        if (stretched && !stretch_to(s, &in[k], x)) return false;
+    }
+    return true;
+}
+
 static Value make_gemm(Import *s, int n, Value in[]) {
     if (n < 3 || !in[2]) return make_nodes(s, n < 2 ? n : 2, in, 1);
     Value y = make_nodes(s, 2, in, 1);
@@ -199,6 +213,7 @@ static Value build_entry(Import *s, int n, Value in[], int nout) {
     if (second > 0 && second < n && in[0] && in[second])
         return s->stretch ? make_matmul(s, n, in, second) : make_pair(s, n, in, second);
     if (s->stretch_c) return make_gemm(s, n, in);
+    if (s->stretch_others && !stretch_others(s, n, in)) return 0;
     if (s->ordered && n > 1) return make_ordered(s, n, in);
     if (s->flatten && n == 1) return make_flat(s, in[0]);
     if (s->keepdims) return make_kept(s, n, in);

@@ -142,6 +142,7 @@ bool import_never(Import *s, int attr) {
 bool import_stretch(Import *s, int attr) { return (void)attr, s->stretch = true; }
 bool import_stretch_pair(Import *s, int attr) { return (void)attr, s->stretch_pair = true; }
 bool import_letters(Import *s, int attr) { return (void)attr, s->ordered = true; }
+bool import_stretch_others(Import *s, int attr) { return (void)attr, s->stretch_others = true; }
 bool import_stretch_c(Import *s, int attr) { return (void)attr, s->stretch_c = true; }
 
 /* Up to opset 6, input 1 is broadcast only if broadcast=1; its axes are then those of input 0 from

@@ -112,7 +112,7 @@ static const OptionDef option_table[] = {
 
 static bool report_obstacle(ModelRun *r, NodeId at) {
     const char *type = NULL, *name = at ? model_node_name(r->model, at, &type) : NULL,
-               *why = at ? model_opaque_reason(r->model, at) : NULL;
+               *why = at ? model_import_reason(r->model, at) : NULL;
     Error planned = *r->error;
     *r->error = (Error){.kind = E_NONE};
     if (!name && !type)

@@ -113,6 +113,11 @@ int model_node_index(const Model *m, NodeId id) {
     return id < m->norigin ? (int)m->origin[id] - 1 : -1;
 }
 
+const char *model_import_reason(const Model *m, NodeId id) {
+    const OnnxNode *n = node_of(m, id);
+    return n ? n->reason : NULL;
+}
+
 const char *model_opaque_reason(const Model *m, NodeId id) {
     const OnnxNode *n = node_of(m, id);
     if (n && n->reason) return n->reason;

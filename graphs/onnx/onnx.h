@@ -94,6 +94,8 @@ const char *model_node_name(const Model *, NodeId, const char **op_type);
 /* The position in the file, from 0, of the ONNX node that a node was imported from, or -1 if there
    is none. */
 int model_node_index(const Model *, NodeId);
+/* Why the importer left a node opaque; NULL if it did not. */
+const char *model_import_reason(const Model *, NodeId);
 /* Why a node is opaque or only known; NULL if it is algebraic. */
 const char *model_opaque_reason(const Model *, NodeId);
 

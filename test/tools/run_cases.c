@@ -77,12 +77,12 @@ static void read_in(Cases *c, char *line) {
 
 static bool cannot(const Model *m, World *w, NodeId at, const Error *e) {
     const char *type = NULL, *why = NULL;
-    if (at) model_node_name(m, at, &type), why = model_opaque_reason(m, at);
+    if (at) model_node_name(m, at, &type), why = model_import_reason(m, at);
     printf("cannot %s: %s\n",
            type ? type
            : at ? node_get(w, at).op->name
                 : "?",
-           why && strcmp(why, "no algebraic definition") ? why : e->reason);
+           why ? why : e->reason);
     return false;
 }
 static bool failed(const char *what, const Error *e) {

@@ -164,7 +164,7 @@ bool input_list(Import *s, int k, PolyList *out) {
     bool numbers = class == 'I' || class == 'U' || class == 'F';
     if (numbers && (value_elements(s->w, s->in[k], out) || elements_at_hand(s, s->in[k], out)))
         return true;
-    return import_fail(s, "input %d is computed from data", k);
+    return import_fail(s, "input %d is not a list of known whole numbers", k);
 }
 
 bool list_from(Import *s, const char *name, int input, PolyList *out) {

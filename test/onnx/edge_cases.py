@@ -55,6 +55,15 @@ def unary_shapes():
         yield name, {}, [drawn(*shape)], 1
 
 
+def special_alone():
+    """Each special value without another one in its tensor, which might make the kernel compute
+    the whole tensor in another way."""
+    for name, value in itertools.product(("Add", "Mul", "Div", "Pow", "Max", "Mod"), SPECIAL):
+        more = {"fmod": 1} if name == "Mod" else {}
+        yield name, more, [drawn(20, low=0.25), rows(value)], 1
+        yield name, more, [rows(value), drawn(20, low=0.25)], 1
+
+
 def binary():
     names = "Add Sub Mul Div Pow Min Max PRelu Equal Less Greater LessOrEqual GreaterOrEqual"
     for name in names.split():
@@ -64,6 +73,7 @@ def binary():
                 yield name, {}, [drawn(*a, low=low), drawn(*b, low=low, seed=1)], 1
         yield name, {}, [np.repeat(SPECIAL, 16).reshape(16, 16), SPECIAL], 1
     yield "Mod", {"fmod": 1}, [np.repeat(SPECIAL, 16).reshape(16, 16), SPECIAL], 1
+    yield from special_alone()
     for dtype in (np.int32, I64):
         ends = np.iinfo(dtype)
         x = np.array([0, 1, -1, 2, -2, 7, -7, 100, ends.max, ends.min], dtype)
@@ -215,7 +225,7 @@ def slices():
     for step in (HUGE, -HUGE, MOST, LEAST + 1):
         for start, end in ((0, MOST), (4, LEAST), (-1, LEAST), (0, 5)):
             yield "Slice", {}, [drawn(5), *map(Fixed, ([start], [end], [-1], [step]))], 1
-    for shape in ((0, 3), (1, 1), (2, 3)):
+    for shape in ((0, 3), (3, 0), (1, 1), (2, 3)):
         yield "Slice", {}, [
             drawn(*shape),
             Fixed([0, -1]),
@@ -382,6 +392,28 @@ def windows():
         yield "SpaceToDepth", {"blocksize": block}, [drawn(1, 1, 2, 4)], 1
 
 
+def long_strides():
+    """Windows of which there is only one, because the stride passes over the whole image."""
+    x, w = drawn(1, 4, 6, 5), drawn(4, 4, 3, 3)
+    for a, b in [(9, 9), (2**20, 2**20), (HUGE, 1), (2**31, 2**31), (2**62, 1), (1, 2**62)]:
+        more = {"kernel_shape": [3, 3], "strides": [a, b], "pads": [0, 0, 1, 1]}
+        yield "Conv", more, [x, w], 1
+        yield "Conv", {**more, "group": 2}, [x, Fixed(drawn(4, 2, 3, 3), F)], 1
+        yield "Conv", {**more, "group": 4}, [x, drawn(4, 1, 3, 3)], 1
+        yield "ConvInteger", more, [
+            whole(1, 4, 6, 5, dtype=np.uint8),
+            whole(4, 4, 3, 3, dtype=np.int8),
+        ], 1
+        yield "MaxPool", more, [x], 1
+        yield "MaxPool", more, [whole(1, 4, 6, 5, dtype=np.uint8)], 1
+        yield "AveragePool", {**more, "count_include_pad": 1}, [x], 1
+        yield "LpPool", more, [x], 1
+    for stride in (7, HUGE, 2**62):
+        yield "Conv", {"strides": [stride], "group": 2}, [drawn(1, 2, 4), drawn(4, 1, 2)], 1
+        yield "MaxPool", {"strides": [stride], "kernel_shape": [2], "ceil_mode": 1}, [x[0]], 1
+        yield "AveragePool", {"strides": [stride], "kernel_shape": [2]}, [x[0]], 1
+
+
 def norms():
     for epsilon in (0.0, 1e-30, 1e-5, 1.0, 1e6):
         more, x = {"epsilon": epsilon}, drawn(2, 3, 2)
@@ -398,6 +430,9 @@ def norms():
             yield "LayerNormalization", {**more, "axis": axis}, [x, drawn(*size), drawn(*size)], 1
             yield "LayerNormalization", {**more, "axis": axis}, [x, drawn(*size)], 1
         yield "LayerNormalization", more, [flat, drawn(1), drawn(1)], 1
+        for scale, bias in (((1,), (2,)), ((2,), (3, 1)), ((2, 3, 1), (1, 1, 1))):
+            given = [x, drawn(*scale), drawn(*bias)]
+            yield "LayerNormalization", {**more, "axis": 1}, given, 1
         yield "LayerNormalization", more, [drawn(0, 3), drawn(3), drawn(3)], 1
         for groups in (1, 2, 4):
             y = drawn(2, 4, 3)
@@ -410,6 +445,7 @@ def norms():
     for p, axis in itertools.product((1, 2), (0, 1, -1)):
         yield "LpNormalization", {"p": p, "axis": axis}, [drawn(2, 3)], 1
         yield "LpNormalization", {"p": p, "axis": axis}, [rows([0, 0, 1], [0, 0, -2])], 1
+        yield "LpNormalization", {"p": p, "axis": axis}, [rows([0, -1e-20, 0])], 1
     for channels, variance in itertools.product((0, 1), (0, 1)):
         axes = [0, 2] if channels else [1]
         yield "MeanVarianceNormalization", {"axes": axes}, [drawn(2, 2, 2) * variance], 1
@@ -463,5 +499,5 @@ def all_cases():
         gathers,
     ):
         yield from maker()
-    for maker in (products, windows, norms, casts):
+    for maker in (products, windows, long_strides, norms, casts):
         yield from maker()

@@ -9,6 +9,8 @@ alpha = 1e20 x is lost to rounding"""
 ROUNDING = "the last bits of a difference of nearly equal numbers"
 STRIDES = """not run, copied as it is: the padding that the specification's formula gives is
 negative, and each implementation reads that in its own way"""
+FUSED = """an activation that is computed with the convolution may turn a NaN into its bound,
+depending on the algorithm"""
 WIDE = "computed with intermediate results that do not overflow"
 
 REDUCTIONS = "Sum Mean Max Min Prod L1 L2 LogSum LogSumExp SumSquare".split()
@@ -57,7 +59,7 @@ to it; ONNX Runtime takes the greatest integers for `to the beginning`""",
 windows elsewhere with auto_pad""",
     ("MaxPool", "as neither"): """windows of padding alone have no greatest element: ours is
 -infinity, ONNX Runtime's the lowest float; with auto_pad, where ONNX Runtime refuses, the reference
-has windows elsewhere""",
+has windows elsewhere; a NaN may be the greatest element, depending on the algorithm""",
     ("AveragePool", "as the reference"): "windows of padding alone: 0/0",
     ("GlobalMaxPool", "as ONNX Runtime"): "the reference drops an axis",
     (
@@ -77,6 +79,8 @@ divides by a rounded number. """
         "as neither",
     ): """even sizes and negative beta, which ONNX Runtime refuses; the reference
 takes squares of the first channels only""",
+    ("LpNormalization", "as neither"): """squares that are denormals, so that the norm is 0: """
+    + DENORMAL,
     ("LpNormalization", "as ONNX Runtime"): "with p = 1 the reference sums x, not |x|",
     (
         "MeanVarianceNormalization",
@@ -87,6 +91,7 @@ takes squares of the first channels only""",
 converts them to an integer first, which overflows""",
     ("DynamicQuantizeLinear", "as ONNX Runtime"): """of zeros: the scale would be 0; the reference
 has another number than ONNX Runtime for it""",
+    **{(f"Conv, {name}", "as neither"): FUSED for name in "Relu Clip HardSigmoid".split()},
     **{(name, "as neither"): DENORMAL for name in "Shrink HardSigmoid Ceil Log Sqrt".split()},
     **{(name, "refused"): STRIDES for name in "Conv MaxPool AveragePool ConvTranspose".split()},
 }

@@ -29,7 +29,7 @@ BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 LIST = os.path.join(ROOT, "test/onnx/deviations.tsv")
 PAGE = os.path.join(ROOT, "test/onnx/DEVIATIONS.md")
 VALUES = [0, -0.0, 1e-45, 1e-30, 1e-6, -1e-6, 1e-3, 0.25, -0.25, 0.5, -0.5, 1, -1, 1.5, 2.5, -2, 10]
-VALUES += [60, -60, 88, -88, 90, -90, 1e4, 1e10, -1e10, 1e20, -1e20, 3e38, -3e38]
+VALUES += [60, -60, 88, -88, 88.8, 89, 90, -90, 1e4, 1e10, -1e10, 1e20, -1e20, 3e38, -3e38]
 VALUES = np.array(VALUES + [np.inf, -np.inf, np.nan], dtype=np.float32)
 WIDE = (0.0, 1.0, -1.0, 0.25, -0.25, 1e-6, 1e6, 1e20)
 TOLERANCE = 2e-5
@@ -213,6 +213,26 @@ def first_difference(found):
     return ["a result" if isinstance(x, list) else x for x in found]
 
 
+def fused(folder):
+    """Rows for activations of a convolution whose input has a NaN."""
+    x = np.ones((1, 1, 21, 21), np.float32)
+    x[0, 0, 10, 10] = np.nan
+    w = Fixed(np.ones((1, 1, 3, 3)), np.float32)
+    bounds = [np.array(v, np.float32) for v in (0, 6)]
+    for name, more in (("Relu", []), ("Clip", bounds), ("HardSigmoid", []), ("Sigmoid", [])):
+        model = model_of(helper.make_node("Conv", ["x", "w"], ["t"]), [x, w])
+        model.graph.node.append(
+            helper.make_node(name, ["t", "low", "high"][: 1 + len(more)], ["y"])
+        )
+        for key, value in zip(("low", "high"), more):
+            model.graph.initializer.append(onnx.numpy_helper.from_array(value, key))
+        model.graph.output[0].name = "y"
+        found = results(model, {"x": x}, folder)
+        if not all(agrees(found[0], y) for y in found[1:]):
+            mark = like(*(agrees(found[0], y) for y in found[1:]))
+            yield (f"Conv, {name}", "", "x with NaN", *first_difference(found), mark)
+
+
 def nodes(folder):
     """Rows for the cases of edge_cases.py. There is also a row if run-model refuses what one of the
     others accepts, but none if both others refuse."""
@@ -238,11 +258,11 @@ def nodes(folder):
 HEADING = """# Where run-model, ONNX Runtime and ONNX's reference differ
 Written by `make edges`, which runs the cases of `test/onnx/edges.py` (functions of one number, with
 each attribute at 0, 1, negative, tiny and huge, and special values; `Resize` by nearest elements
-between all sizes up to 7) and of `edge_cases.py` (the other operators: sizes 0 and 1, ranks 0 to 6,
-attributes at the ends of what ONNX allows, infinities, NaN, -0, the ends of integers). The table
-has an example of each group of differences; `deviations.tsv` lists all. A case that one of the
-three refuses is not compared with it. A new difference fails `edges.py`, of whose cases `make test`
-runs one in eight.
+between all sizes up to 7; activations after a convolution) and of `edge_cases.py` (the other
+operators: sizes 0 and 1, ranks 0 to 6, attributes at the ends of what ONNX allows, infinities, NaN,
+-0, the ends of integers). The table has an example of each group of differences; `deviations.tsv`
+lists all. A case that one of the three refuses is not compared with it. A new difference fails
+`edges.py`, of whose cases `make test` runs one in eight.
 """
 
 
@@ -277,7 +297,7 @@ def main():
     warnings.simplefilter("ignore")
     rows, cases = [], 0
     with tempfile.TemporaryDirectory() as folder:
-        for row in [*functions(folder), *resizes(folder), *nodes(folder)]:
+        for row in [*functions(folder), *resizes(folder), *fused(folder), *nodes(folder)]:
             rows.append([" ".join(str(x).split()) for x in row])
     if "--write" in sys.argv[1:]:
         cases = len(CASES) * len(VALUES) + len(COORDINATES) * len(ROUNDINGS) * 49

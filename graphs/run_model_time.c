@@ -94,7 +94,7 @@ bool run_repeat(ModelRun *r) {
         if (!check_replay(r)) return false;
     }
     if (r->o.repeat > 1)
-        printf("time: least %.3f ms, median %.3f ms of %" PRId64 " runs\n", 1e3 * seconds[0],
+        printf("time: least %.4f ms, median %.4f ms of %" PRId64 " runs\n", 1e3 * seconds[0],
                1e3 * seconds[r->o.repeat / 2], r->o.repeat);
     return true;
 }

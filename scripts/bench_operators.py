@@ -2,14 +2,15 @@
 writes the table test/bench/OPERATORS.md. The operators on which the built-in runtime is slowest
 relative to ONNX Runtime come first.
 
-Each case of bench_operator_cases.py becomes a model of one node. The two runtimes take turns, and
-the least time of each counts, since noise on a shared machine only adds to a time. On one thread,
-that is processor time. The outputs are compared, too. With words, only the cases whose family or
-name contains one of them are run, and nothing is written; nor is it with --threads other than 1.
-Exit status: 1 if a case failed.
+Each case of bench_operator_cases.py becomes a model of one node. The two runtimes take turns. Of
+each round the median counts, and of the rounds the least, since noise on a shared machine mostly
+adds to a time. (On one thread that is processor time. In a virtual machine its clock sometimes
+shows some microseconds too few for a call, so the least time of all calls would be wrong.) The
+outputs are compared, too. With words, only the cases whose family or name contains one of them are
+run, and nothing is written; nor is it with --threads other than 1. Exit status: 1 if a case failed.
 """
 
-import datetime, os, platform, re, subprocess, sys, tempfile
+import datetime, os, platform, re, statistics, subprocess, sys, tempfile
 from packages import check_words, need, option_parser, positive
 from project import BUILD, ROOT
 
@@ -19,7 +20,7 @@ from onnx import helper, numpy_helper  # noqa: E402
 from bench_operator_cases import CASES  # noqa: E402
 from compare_onnx import RUNTIME  # noqa: E402
 from markdown_page import page, table  # noqa: E402
-from onnx_tools import clock_of, least_seconds, one_line, session  # noqa: E402
+from onnx_tools import clock_of, median_seconds, one_line, session  # noqa: E402
 
 TYPES = {"f32": "float32", "f16": "float16", "f64": "float64", "u8": "uint8", "i8": "int8"}
 TYPES |= {"i32": "int32", "i64": "int64", "bool": "bool"}
@@ -81,8 +82,8 @@ def written(case, folder):
 
 
 def own(path, feed, repeat, threads):
-    """The least seconds of `repeat` runs by run-model, which also writes the outputs beside the
-    model."""
+    """The median of the seconds of `repeat` runs by run-model, which also writes the outputs beside
+    the model."""
     folder = os.path.dirname(path)
     command = [os.path.join(BUILD, "run-model"), path, "--output-dir", folder, "--threads", threads]
     for name in feed:
@@ -92,23 +93,23 @@ def own(path, feed, repeat, threads):
     )
     if done.returncode:
         raise RuntimeError(one_line(done.stderr))
-    return max(least_seconds(done.stdout), 1e-7)
+    return max(median_seconds(done.stdout), 1e-7)
 
 
 def theirs(runner, feed, names, repeat, clock):
-    """The least seconds of `repeat` calls of a session of ONNX Runtime. Inputs and outputs are
-    bound, so that a call does not copy them."""
+    """The median of the seconds of `repeat` calls of a session of ONNX Runtime. Inputs and outputs
+    are bound, so that a call does not copy them."""
     binding = runner.io_binding()
     for name, array in feed.items():
         binding.bind_cpu_input(name, array)
     for name in names:
         binding.bind_output(name)
-    best = 1e9
+    seconds = []
     for _ in range(repeat):
         start = clock()
         runner.run_with_iobinding(binding)
-        best = min(best, clock() - start)
-    return best
+        seconds.append(clock() - start)
+    return statistics.median(seconds)
 
 
 def difference(path, expected, names):
@@ -126,8 +127,8 @@ def difference(path, expected, names):
 
 
 def measured(case, folder, threads):
-    """Times a case: (least seconds of the built-in runtime, least seconds of ONNX Runtime, greatest
-    relative difference of the outputs)."""
+    """Times a case: (seconds of the built-in runtime, seconds of ONNX Runtime, greatest relative
+    difference of the outputs)."""
     path, feed = written(case, folder)
     runner, clock = session(path, int(threads)), clock_of(int(threads))
     names = [f"y{k}" for k in range(case.outputs)]
@@ -178,9 +179,9 @@ def text_of(rows, failed):
         "",
         "Written by `scripts/bench-operators`, which times models of one node on one thread, in "
         f"turn with ONNX Runtime {onnxruntime.__version__}, on {platform.machine()}; the least "
-        "time of several rounds counts. Speed is ONNX Runtime's time over ours. Difference is the "
-        "greatest difference between the results, relative to the greatest number. Calls from "
-        "Python cost ONNX Runtime some microseconds.",
+        "of the medians of several rounds counts. Speed is ONNX Runtime's time over ours. "
+        "Difference is the greatest difference between the results, relative to the greatest "
+        "number. Calls from Python cost ONNX Runtime some microseconds.",
         "",
         f"{datetime.date.today()}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f} when "
         f"it ended; {back_end()}.",

@@ -195,13 +195,21 @@ def clock_of(threads):
     return time.process_time if threads == 1 else time.perf_counter
 
 
-def least_seconds(text):
-    """The least time, in seconds, in the output of `run-model --repeat`. Raises ValueError if there
-    is none."""
-    found = re.search(r"^time: least ([\d.]+) (s|ms|us)\b", text, re.M)
+def said_seconds(text, which):
+    """The least or the median time, in seconds, in the output of `run-model --repeat`. Raises
+    ValueError if there is none."""
+    found = re.search(rf"^time: .*\b{which} ([\d.]+) (s|ms|us)\b", text, re.M)
     if not found:
         raise ValueError("run-model says no time")
     return float(found[1]) * {"s": 1.0, "ms": 1e-3, "us": 1e-6}[found[2]]
+
+
+def least_seconds(text):
+    return said_seconds(text, "least")
+
+
+def median_seconds(text):
+    return said_seconds(text, "median")
 
 
 def times_as_fast(report):

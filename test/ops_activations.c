@@ -105,18 +105,77 @@ static int wrong_bytes(ToBytes *pass, float zero, float low, float high) {
     }
     return wrong;
 }
+/* The number of runs of 1 to 3 * MOST elements that differ from the single elements, or after which
+   something is written. */
+static int wrong_runs(ToBytes *pass) {
+    enum { LONGEST = 3 * MOST };
+    float x[LONGEST];
+    uint8_t each[LONGEST], y[LONGEST + 1];
+    int wrong = 0;
+    for (int i = 0; i < LONGEST; i++) {
+        x[i] = i < SPECIAL ? special[i] : (float)(i * 37 % LONGEST - LONGEST / 2) * 0.0293f;
+        pass(each + i, x + i, 0.0372f, 12, 0, 255, 1);
+    }
+    for (int n = 1; n <= LONGEST; n++) {
+        memset(y, 0x55, sizeof y);
+        pass(y, x + LONGEST - n, 0.0372f, 12, 0, 255, n);
+        wrong += memcmp(y, each + LONGEST - n, (size_t)n) || y[n] != 0x55;
+    }
+    return wrong;
+}
 static void rounds_down(uint8_t *y, const float *x, float scale, float zero, float low, float high,
                         int64_t n) {
     for (int64_t i = 0; i < n; i++)
         y[i] = (uint8_t)(int)fminf(fmaxf(floorf(x[i] / scale) + zero, low), high);
 }
+static void leaves_the_last_out(uint8_t *y, const float *x, float scale, float zero, float low,
+                                float high, int64_t n) {
+    table[0]->to_bytes(y, x, scale, zero, low, high, n - (n > 70));
+}
 static void bytes_are_rounded_and_limited(void **state) {
     (void)state;
     for (int t = 0; t < tables; t++)
         if (wrong_bytes(table[t]->to_bytes, 12, 0, 255) ||
-            wrong_bytes(table[t]->to_bytes, -3, -128, 127))
+            wrong_bytes(table[t]->to_bytes, -3, -128, 127) || wrong_runs(table[t]->to_bytes))
             fail_msg("%s: bytes", table[t]->name);
     assert_true(wrong_bytes(rounds_down, 12, 0, 255) > 0);
+    assert_true(wrong_runs(leaves_the_last_out) > 0);
+}
+
+/* The number of runs of 1 to 256 bytes that differ from the formula in floats, or after which
+   something is written. */
+typedef void FromBytes(float *y, const void *x, float zero, float scale, int64_t n);
+static int wrong_floats(FromBytes *pass, bool natural) {
+    enum { ALL = 256 };
+    uint8_t x[ALL];
+    float y[ALL + 1];
+    const float zero = 37, scale = 0.0372f;
+    int wrong = 0;
+    for (int i = 0; i < ALL; i++) x[i] = (uint8_t)(i * 91 + 5);
+    for (int n = 1; n <= ALL; n++) {
+        bool same = true;
+        y[n] = 5;
+        pass(y, x + ALL - n, zero, scale, n);
+        for (int i = 0; i < n; i++) {
+            const uint8_t from = x[ALL - n + i];
+            same &= y[i] == ((natural ? (float)from : (float)(int8_t)from) - zero) * scale;
+        }
+        wrong += !same || y[n] != 5;
+    }
+    return wrong;
+}
+static void leaves_the_first_out(float *y, const void *x, float zero, float scale, int64_t n) {
+    const int first = n > 70;
+    table[0]->from_bytes[0](y + first, (const char *)x + first, zero, scale, n - first);
+}
+static void bytes_become_floats(void **state) {
+    (void)state;
+    for (int t = 0; t < tables; t++)
+        if (wrong_floats(table[t]->from_bytes[0], true) ||
+            wrong_floats(table[t]->from_bytes[1], false))
+            fail_msg("%s: floats", table[t]->name);
+    assert_true(wrong_floats(table[0]->from_bytes[1], true) > 0);
+    assert_true(wrong_floats(leaves_the_first_out, true) > 0);
 }
 
 /* ---- softmax */
@@ -264,6 +323,7 @@ int main(void) {
         cmocka_unit_test(activations_are_what_they_stand_for),
         cmocka_unit_test(quantizing_rounds_as_it_is_written),
         cmocka_unit_test(bytes_are_rounded_and_limited),
+        cmocka_unit_test(bytes_become_floats),
         cmocka_unit_test(softmax_of_rows),
         cmocka_unit_test(extremes_of_runs),
         cmocka_unit_test(powers_of_powers_of_2_are_accurate),

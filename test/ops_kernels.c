@@ -17,7 +17,7 @@ static double tie(Drawn *t, double low, double high) {
    an axis. Returns their rank. */
 static int parameters(Drawn *t, int rank, const int64_t dim[], int64_t size[]) {
     const int how = rank ? (int)draw(t, 0, 2) : 0, axis = how ? (int)draw(t, 0, rank - 1) : 0;
-    const int64_t block = draw(t, 1, 7);
+    const int64_t block = draw(t, 0, 2) ? draw(t, 1, 7) : draw(t, 16, 40);
     if (how == 0) return size[0] = 1, (int)draw(t, 0, 1); /* x may not have that axis */
     attribute(t, "axis", "%d", axis - (draw(t, 0, 1) ? rank : 0));
     if (how == 1) return size[0] = dim[axis], 1;

@@ -141,7 +141,8 @@ ComputeClass narrow_class(const Simd *, const View *view, const View *acc, const
                           int ncode);
 
 /* ---- quantize.c: builds a kernel for a program, as program_read_once leaves it, that quantizes to
-   8 bits (QuantizeLinear), in at most `parts` parts. False: it is another program. */
+   8 bits (QuantizeLinear) or dequantizes from 8 bits (DequantizeLinear), in at most `parts` parts.
+   False: it is another program. */
 bool quantize_build(Build *, const Scalar *code, int ncode, int parts, Kernel *);
 
 /* The loop that repeats elements of `size` bytes k times each; NULL: there is none. */

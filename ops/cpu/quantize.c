@@ -1,7 +1,9 @@
 /* quantize.c -- runs the element-wise programs of QuantizeLinear to 8 bits (see requantize.c for
-   their form) in one loop from floats to bytes. The scale and the zero point must be the same along
-   whole rows: they are per tensor, per axis other than the last, or per block of rows. */
+   their form) in one loop from floats to bytes, and those of DequantizeLinear from 8 bits in one
+   loop from bytes to floats. The scale and the zero point must be the same along whole rows: they
+   are per tensor, per axis other than the last, or per block of rows. */
 #include "ops/cpu/cpu.h"
+#include <string.h>
 
 /* LEAST: elements of a row, at least; PIECE: elements of a piece of a row, at most */
 enum { LEAST = 16, PIECE = 8192 };
@@ -15,8 +17,9 @@ typedef struct Quantize {
     Nest nest;                    /* over all four views */
     int64_t columns, pieces;      /* elements and pieces of a row */
     int parts;
-    void (*run)(uint8_t *y, const float *x, float scale, float zero, float low, float high,
-                int64_t n);
+    void (*to)(uint8_t *y, const float *x, float scale, float zero, float low, float high,
+               int64_t n);
+    void (*from)(float *y, const void *x, float zero, float scale, int64_t n); /* NULL: quantizes */
 } Quantize;
 typedef struct Job {
     const Quantize *q;
@@ -27,23 +30,39 @@ typedef struct Job {
 static float zero_at(const Quantize *q, const char *at) {
     return q->view[ZERO].dtype == DT_INT8 ? *(const int8_t *)at : *(const uint8_t *)at;
 }
+/* Runs n elements, from the given one on, of each of some rows along the last axis but one. */
+static void run_rows(const Quantize *q, char *const base[], const int64_t offset[], int64_t first,
+                     int64_t n, int64_t rows) {
+    const int64_t *stride = q->nest.stride + (q->nest.rank > 1 ? q->nest.rank - 2 : 0);
+    int64_t at[VIEWS];
+    memcpy(at, offset, sizeof at);
+    at[Y] += first, at[X] += first;
+    for (int64_t r = 0; r < rows; r++) {
+        const float scale = q->scaled ? ((const float *)base[SCALE])[at[SCALE]] : q->scale,
+                    zero = q->shifted ? zero_at(q, base[ZERO] + at[ZERO]) : q->zero;
+        if (q->from) q->from((float *)base[Y] + at[Y], base[X] + at[X], zero, scale, n);
+        else
+            q->to((uint8_t *)base[Y] + at[Y], (const float *)base[X] + at[X], scale, zero, q->low,
+                  q->high, n);
+        for (int v = 0; v < VIEWS; v++) at[v] += stride[v * STEP_RANK];
+    }
+}
 static void run_part(void *job, int k) {
     const Job *j = job;
     const Quantize *q = j->q;
+    const int axis = q->nest.rank - 2;
     const int64_t all = q->nest.count / q->columns * q->pieces, end = all * (k + 1) / q->parts;
-    int64_t at = all * k / q->parts, index[STEP_RANK] = {0}, offset[VIEWS] = {0};
     char *base[VIEWS] = {0};
     for (int v = 0; v < VIEWS; v++)
         if (v <= X || (v == SCALE ? q->scaled : q->shifted))
             base[v] = view_at(&q->view[v], j->slot, j->work);
-    nest_goto(&q->nest, 1, at / q->pieces, index, offset);
-    for (; at < end; at++) {
-        const int64_t from = at % q->pieces * PIECE, left = q->columns - from;
-        const float scale = q->scaled ? ((const float *)base[SCALE])[offset[SCALE]] : q->scale,
-                    zero = q->shifted ? zero_at(q, base[ZERO] + offset[ZERO]) : q->zero;
-        q->run((uint8_t *)base[Y] + offset[Y] + from, (const float *)base[X] + offset[X] + from,
-               scale, zero, q->low, q->high, left < PIECE ? left : PIECE);
-        if ((at + 1) % q->pieces == 0) nest_next(&q->nest, 1, index, offset);
+    for (int64_t at = all * k / q->parts, rows; at < end; at += rows) {
+        const int64_t first = at % q->pieces * PIECE, left = q->columns - first;
+        int64_t index[STEP_RANK] = {0}, offset[VIEWS] = {0};
+        nest_goto(&q->nest, 1, at / q->pieces, index, offset);
+        rows = q->pieces == 1 && axis >= 0 ? q->nest.dim[axis] - index[axis] : 1;
+        if (rows > end - at) rows = end - at;
+        run_rows(q, base, offset, first, left < PIECE ? left : PIECE, rows);
     }
 }
 static int quantize_run(const Kernel *k, void *const slot[], void *work) {
@@ -81,8 +100,22 @@ static bool quantize_find(const Step *s, const Scalar code[], int ncode, Quantiz
     q->view[X] = s->view[x->a];
     return parameter(s, &code[ratio->b], &q->scale, &q->scaled, &q->view[SCALE]);
 }
+static bool dequantize_find(const Step *s, const Scalar code[], int ncode, Quantize *q) {
+    const Scalar *product = &code[ncode - 1];
+    if (product->op != C_MUL) return false;
+    const Scalar *x = &code[product->a];
+    if (x->op == C_SUB) {
+        if (!parameter(s, &code[x->b], &q->zero, &q->shifted, &q->view[ZERO])) return false;
+        x = &code[x->a];
+    }
+    if (x->op != C_VIEW) return false;
+    q->view[X] = s->view[x->a];
+    return parameter(s, &code[product->b], &q->scale, &q->scaled, &q->view[SCALE]);
+}
 static bool types_fit(const Quantize *q) {
-    return q->view[X].dtype == DT_FLOAT && (!q->scaled || q->view[SCALE].dtype == DT_FLOAT) &&
+    const int x = q->view[X].dtype;
+    return (q->from ? dtype_is_byte(x) : x == DT_FLOAT) &&
+           (!q->scaled || q->view[SCALE].dtype == DT_FLOAT) &&
            (!q->shifted || dtype_is_byte(q->view[ZERO].dtype));
 }
 static bool make_nest(Build *b, Quantize *q) {
@@ -105,14 +138,17 @@ static bool make_nest(Build *b, Quantize *q) {
 
 bool quantize_build(Build *b, const Scalar code[], int ncode, int parts, Kernel *k) {
     const Step *s = b->step;
-    const bool natural = s->view[0].dtype == DT_UINT8;
-    if ((!natural && s->view[0].dtype != DT_INT8)) return false;
+    const Simd *simd = b->device->simd;
+    const int to = s->view[0].dtype;
+    if (to != DT_FLOAT && to != DT_UINT8 && to != DT_INT8) return false;
     Quantize *q = ARENA_NEW(b->arena, Quantize, 1);
-    *q = (Quantize){.low = natural ? 0 : -128,
-                    .high = natural ? 255 : 127,
+    *q = (Quantize){.low = to == DT_UINT8 ? 0 : -128,
+                    .high = to == DT_UINT8 ? 255 : 127,
                     .view = {s->view[0]},
-                    .run = b->device->simd->to_bytes};
-    if (!quantize_find(s, code, ncode, q) || !types_fit(q) || !make_nest(b, q)) return false;
+                    .to = simd->to_bytes};
+    if (!(to == DT_FLOAT ? dequantize_find : quantize_find)(s, code, ncode, q)) return false;
+    if (to == DT_FLOAT) q->from = simd->from_bytes[q->view[X].dtype == DT_INT8];
+    if (!types_fit(q) || !make_nest(b, q)) return false;
     const int64_t all = q->nest.count / q->columns * q->pieces;
     q->parts = parts < all ? parts : (int)(all > 0 ? all : 1);
     k->run = quantize_run;

@@ -235,9 +235,12 @@ typedef struct Simd {
     /* y[i] = (clamp(round(x[i] / k[0]) + k[1], k[2], k[3]) - k[4]) * k[5]; NaN is clamped to
        k[2]. */
     Pass *requantize;
-    /* y[i] = clamp(round(x[i] / scale) + zero, low, high), modulo 256; NaN is clamped to low. */
+    /* y[i] = clamp(round(x[i] / scale) + zero, low, high), modulo 256; NaN is clamped to low. y
+       must not overlap x. */
     void (*to_bytes)(uint8_t *y, const float *x, float scale, float zero, float low, float high,
                      int64_t n);
+    /* y[i] = (x[i] - zero) * scale, of unsigned and of signed bytes. y must not overlap x. */
+    void (*from_bytes[2])(float *y, const void *x, float zero, float scale, int64_t n);
     Pass *line;                  /* y[i] = ((x[i] - k[0]) * k[1]) * k[2] + k[3], each rounded */
     Pass *quantize, *dequantize; /* y[i] = round(x[i] / k[0]) + k[1]; y[i] = (x[i] - k[0]) * k[1] */
     /* With x = x[i]: gate_sigmoid: y[i] = k[0] * x * sigmoid(k[1] * x + k[2] * x^3); gate_erf:

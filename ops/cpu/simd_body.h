@@ -276,8 +276,17 @@ static void quantize(float *y, const float *x, const float k[6], int64_t n) {
     const float scale = k[0], zero = k[1];
     EACH y[i] = rintf(x[i] / scale) + zero;
 }
-static void to_bytes(uint8_t *y, const float *x, float scale, float zero, float low, float high,
-                     int64_t n) {
+/* Between bytes and floats. Compilers make whole vectors only of runs of these lengths; the last
+   run may overlap the one before. */
+#define BY_RUNS(loop, ...)                                                \
+    int64_t at = 0;                                                       \
+    for (; n - at >= 64; at += 64) loop(y + at, x + at, __VA_ARGS__, 64); \
+    if (n - at >= 32) loop(y + at, x + at, __VA_ARGS__, 32), at += 32;    \
+    if (n - at >= 16) loop(y + at, x + at, __VA_ARGS__, 16), at += 16;    \
+    if (at < n && n >= 16) loop(y + n - 16, x + n - 16, __VA_ARGS__, 16); \
+    else if (at < n) loop(y + at, x + at, __VA_ARGS__, n - at);
+static inline void to_bytes_run(uint8_t *y, const float *x, float scale, float zero, float low,
+                                float high, int64_t n) {
     EACH {
         float q = rintf(x[i] / scale) + zero;
         q = q > low ? q : low;
@@ -285,7 +294,19 @@ static void to_bytes(uint8_t *y, const float *x, float scale, float zero, float 
         y[i] = (uint8_t)(int32_t)q;
     }
 }
-static void dequantize(float *y, const float *x, const float k[6], int64_t n) {
+static void to_bytes(uint8_t *y, const float *x, float scale, float zero, float low, float high,
+                     int64_t n){BY_RUNS(to_bytes_run, scale, zero, low, high)}
+#define DEFINE_FROM_BYTES(T)                                                                      \
+    static inline void from_##T##_run(float *y, const T *x, float zero, float scale, int64_t n) { \
+        EACH y[i] = ((float)x[i] - zero) * scale;                                                 \
+    }                                                                                             \
+    static void from_bytes_##T(float *y, const void *px, float zero, float scale, int64_t n) {    \
+        const T *x = px;                                                                          \
+        BY_RUNS(from_##T##_run, zero, scale)                                                      \
+    }
+DEFINE_FROM_BYTES(uint8_t)
+    DEFINE_FROM_BYTES(int8_t) static void dequantize(float *y, const float *x, const float k[6],
+                                                     int64_t n) {
     const float zero = k[0], scale = k[1];
     EACH y[i] = (x[i] - zero) * scale;
 }

@@ -94,6 +94,7 @@ const Simd SIMD_TABLE = {
     .cube = cube,
     .requantize = requantize,
     .to_bytes = to_bytes,
+    .from_bytes = {from_bytes_uint8_t, from_bytes_int8_t},
     .quantize = quantize,
     .dequantize = dequantize,
     .line = line,

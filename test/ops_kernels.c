@@ -545,13 +545,23 @@ static void short_sums(float *y, const float *x, const int64_t offset[], const f
                        int64_t taps, int64_t n) {
     table[0]->taps(y, x, offset, w, taps - (taps > 1), n);
 }
+static void few_rows(const ChosenRows *c) {
+    ChosenRows less = *c;
+    less.rows--;
+    table[0]->move_chosen(&less);
+}
+static void short_floats(float *y, const void *x, float zero, float scale, int64_t n) {
+    table[0]->from_bytes[0](y, x, zero, scale, n - 1);
+}
 static void no_levels(const LevelPanel *p, int64_t rows) { (void)p, (void)rows; }
 static void wrong_loops_are_caught(void **state) {
     static const Family sums = {"cumsum", draw_cumulated, false},
                         products = {"cumprod", draw_cumulated, false},
                         determinants = {"det", draw_det, false},
                         boxes = {"roialign", draw_roi_align, false},
-                        states = {"lstm", draw_lstm, false};
+                        states = {"lstm", draw_lstm, false}, rows = {"gather", draw_gather, false},
+                        updates = {"scatternd", draw_scatter_nd, false},
+                        floats = {"dequantize", draw_dequantize, false};
     (void)state;
     Simd wrong = *table[0];
     assert_int_equal(differences(&sums, &wrong) + differences(&products, &wrong) +
@@ -565,6 +575,10 @@ static void wrong_loops_are_caught(void **state) {
     assert_true(differences(&sums, &wrong) > 3);
     wrong = *table[0], wrong.cumulate[1][DT_INT64] = never_exclusive;
     assert_true(differences(&products, &wrong) > 3);
+    wrong = *table[0], wrong.move_chosen = few_rows;
+    assert_true(differences(&rows, &wrong) > 10 && differences(&updates, &wrong) > 10);
+    wrong = *table[0], wrong.from_bytes[0] = short_floats;
+    assert_true(differences(&floats, &wrong) > 3);
     wrong = *table[0], wrong.levels[1] = no_levels;
     assert_true(differences(&states, &wrong) > 3);
     wrong = *table[tables - 1];

@@ -28,6 +28,7 @@ struct Copy {
     TransposeSmall *transposes_small; /* the same for elements of 1 or 2 bytes */
     bool squares;                     /* transposes bytes in squares of 8 x 8 where the plane is too
                                          small for the former */
+    const Simd *moves;                /* moves the plane row by row; NULL: another form */
     Nest outer;                       /* the remaining axes */
 };
 
@@ -101,6 +102,8 @@ Copy *copy_new(Build *b, const View *y, const View *x) {
     take_repeat(b->device->simd, c);
     c->weave = weave_of(b->device->simd, c);
     const Plane *p = &c->plane;
+    if (p->y[0] == 1 && p->x[0] == 1 && p->n[1] > 1 && p->n[0] * c->size <= SIMD_MOVED)
+        c->moves = b->device->simd;
     const bool crossed = p->y[0] == 1 && p->x[1] == 1;
     if (c->size == sizeof(uint32_t) && crossed && p->n[0] >= 4 && p->n[1] >= 4)
         c->transposes = b->device->simd;
@@ -211,7 +214,12 @@ static void run_plane(const Copy *c, char *y, const char *x) {
         squares(p, (uint8_t *)y, (const uint8_t *)x);
         return;
     }
-    if (is_row_repeated(p)) {
+    const bool repeated = is_row_repeated(p);
+    if (c->moves && !repeated) {
+        c->moves->move_rows(y, p->y[1] * c->size, x, p->x[1] * c->size, p->n[1], p->n[0] * c->size);
+        return;
+    }
+    if (repeated) {
         repeat_row(y, x, (size_t)p->n[0] * (size_t)c->size, (size_t)p->n[1]);
         return;
     }

@@ -117,6 +117,9 @@ typedef struct Nest {
 Nest nest_new(Arena *, const View *const view[], int n);
 /* Gives a nest without axes one axis of size 1. */
 void nest_with_axis(Nest *);
+/* Whether a nest with an axis, over two views of elements of `size` bytes, is a row of at most
+   SIMD_MOVED bytes that is contiguous in both. */
+bool nest_is_short_row(const Nest *, int size);
 /* Steps to the next index of all axes except the last `inner` ones, and adapts the offsets of all
    views. False: that was the last one. */
 bool nest_next(const Nest *, int inner, int64_t index[], int64_t offset[]);

@@ -12,11 +12,12 @@ enum { Y, X, OFFSETS };
 typedef struct Gather {
     View y, x;
     int size, parts;
-    Chosen chosen;   /* of reversesequence: the index is the lengths, and the axis of x is the
-                        time */
-    int64_t times;   /* of reversesequence: the length of the time axis; 0: another operator */
-    View condition;  /* of compress: which places are kept; rank 0: another operator */
-    Nest row, inner; /* row: over y, x and the offsets; inner: the axes of a row, over y and x */
+    Chosen chosen;     /* of reversesequence: the index is the lengths, and the axis of x is the
+                          time */
+    int64_t times;     /* of reversesequence: the length of the time axis; 0: another operator */
+    View condition;    /* of compress: which places are kept; rank 0: another operator */
+    Nest row, inner;   /* row: over y, x and the offsets; inner: the axes of a row, over y and x */
+    const Simd *moves; /* moves all rows along the last axis of `row`; NULL: another form */
 } Gather;
 typedef struct GatherRun {
     const Gather *g;
@@ -82,6 +83,18 @@ static void copy_rows(const GatherRun *run, const int64_t at[], int64_t n) {
         move_elements(g->size, y, ys, x, xs, o, os, n);
         return;
     }
+    if (g->moves) {
+        g->moves->move_chosen(&(ChosenRows){.y = y,
+                                            .x = x,
+                                            .ys = ys * g->size,
+                                            .xs = xs * g->size,
+                                            .xo = o,
+                                            .os = os,
+                                            .size = g->size,
+                                            .rows = n,
+                                            .bytes = g->inner.count * g->size});
+        return;
+    }
     for (int64_t k = 0; k < n; k++)
         copy_inner(g, y + k * ys * g->size, x + (k * xs + o[k * os]) * g->size);
 }
@@ -126,6 +139,7 @@ static bool finish_gather(Build *b, Gather *g, const View *rows, const View inne
         b->arena, (const View *const[]) { &inner[Y], &inner[X] }, 2);
     nest_with_axis(&g->row);
     nest_with_axis(&g->inner);
+    if (nest_is_short_row(&g->inner, g->size)) g->moves = b->device->simd;
     g->parts = count_parts(b, g->row.count, bytes / 8);
     k->run = gather_run, k->self = g;
     return true;

@@ -149,6 +149,11 @@ void nest_with_axis(Nest *n) {
     if (n->rank == 0) n->rank = 1, n->dim[0] = 1;
 }
 
+bool nest_is_short_row(const Nest *n, int size) {
+    return n->rank == 1 && n->stride[0] == 1 && n->stride[STEP_RANK] == 1 &&
+           n->count * size <= SIMD_MOVED;
+}
+
 bool nest_next(const Nest *s, int inner, int64_t index[], int64_t offset[]) {
     for (int a = s->rank - inner - 1; a >= 0; a--) {
         const bool more = ++index[a] < s->dim[a];

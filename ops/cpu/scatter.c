@@ -14,9 +14,10 @@ typedef struct Scatter {
     int size;
     int64_t how;
     Join *join;
-    Chosen chosen;   /* offsets into y */
-    Nest row, inner; /* row: over offsets and updates; inner: the axes of a row, over updates and
-                        y */
+    Chosen chosen;     /* offsets into y */
+    Nest row, inner;   /* row: over offsets and updates; inner: the axes of a row, over updates and
+                          y */
+    const Simd *moves; /* writes all rows along the last axis of `row`; NULL: another form */
 } Scatter;
 
 #define DEFINE_JOIN(name, T, value)                                                 \
@@ -74,8 +75,8 @@ static void join_inner(const Scatter *s, char *y, const char *u) {
                 u + offset[UPDATES] * s->size, n->stride[STEP_RANK * UPDATES + last], n->dim[last]);
     while (nest_next(n, 1, index, offset));
 }
-/* Writes each row of updates at its offset in y. Rows of a single element are written by one
-   call. */
+/* Writes each row of updates at its offset in y. Rows of a single element and short rows are
+   written by one call. */
 static void scatter_rows(const Scatter *s, char *y, const char *u, const int64_t *at) {
     const Nest *n = &s->row;
     const int last = n->rank - 1;
@@ -85,6 +86,16 @@ static void scatter_rows(const Scatter *s, char *y, const char *u, const int64_t
     if (single) do
             put_elements(s->size, y, 0, at + offset[0], os, u + offset[1] * s->size, us,
                          n->dim[last]);
+        while (nest_next(n, 1, index, offset));
+    else if (s->moves) do
+            s->moves->move_chosen(&(ChosenRows){.y = y,
+                                                .x = u + offset[1] * s->size,
+                                                .xs = us * s->size,
+                                                .yo = at + offset[0],
+                                                .os = os,
+                                                .size = s->size,
+                                                .rows = n->dim[last],
+                                                .bytes = s->inner.count * s->size});
         while (nest_next(n, 1, index, offset));
     else do
             join_inner(s, y + at[offset[0]] * s->size, u + offset[1] * s->size);
@@ -114,6 +125,7 @@ static bool finish_scatter(Build *b, Scatter *s, int64_t how, const View rows[2]
     s->inner = nest_new(b->arena, (const View *const[]){&inner[UPDATES], &inner[Y]}, 2);
     nest_with_axis(&s->row);
     nest_with_axis(&s->inner);
+    if (how == SCATTER_NONE && nest_is_short_row(&s->inner, s->size)) s->moves = b->device->simd;
     s->copy = copy_new(b, y, x);
     k->run = scatter_run, k->self = s;
     return s->copy != NULL;

@@ -66,6 +66,8 @@ enum {
     SIMD_WEAVES = 9,                /* runs of a Weave, and repetitions of a Repeat, are fewer */
     SIMD_SIZES = 4,                 /* sizes of an element: 1, 2, 4, 8 bytes */
     SIMD_SMALL_ROW = 16,            /* bytes of a row that transpose_small handles, at least */
+    SIMD_MOVED = 4096,              /* bytes of a row up to which move_rows is not slower than
+                                       memcpy */
     SIMD_SHORT = 64,                /* elements of a short row, at most, for softmax_short */
     SIMD_SHORT_ROWS = 16,           /* short rows that are computed together */
     SIMD_BESIDE = 32                /* columns that softmax_columns computes together */
@@ -74,6 +76,15 @@ enum {
 typedef void Weave(void *y, const void *x, int64_t stride, int64_t n);
 typedef void TransposeSmall(void *y, int64_t ys, const void *x, int64_t xs, int64_t rows,
                             int64_t columns);
+/* Rows that are moved in their order, `bytes` bytes each: row r from x + r*xs + xo[r*os]*size to y
+   + r*ys + yo[r*os]*size. */
+typedef struct ChosenRows {
+    char *y;
+    const char *x;
+    int64_t ys, xs;         /* in bytes */
+    const int64_t *yo, *xo; /* NULL: 0 for all rows */
+    int64_t os, size, rows, bytes;
+} ChosenRows;
 /* Repeats elements (Simd.repeat). */
 typedef void Repeat(void *y, int64_t ys, int64_t rows, const void *x, int64_t n);
 /* Multiplies a row by a matrix: y[j], for j < columns, is the sum over t < terms of a[t] times an
@@ -333,6 +344,7 @@ typedef struct Simd {
     Repeat *repeat[SIMD_SIZES][SIMD_WEAVES];
     /* Copies rows of `bytes` bytes from x + r*xs to y + r*ys; these distances are in bytes, too. */
     void (*move_rows)(void *y, int64_t ys, const void *x, int64_t xs, int64_t rows, int64_t bytes);
+    void (*move_chosen)(const ChosenRows *);
     /* y[c*ys + r] = x[r*xs + c] for elements of 4 bytes, r < rows, c < columns. */
     void (*transpose)(uint32_t *y, int64_t ys, const uint32_t *x, int64_t xs, int64_t rows,
                       int64_t columns);

@@ -168,29 +168,52 @@ NARROW_TYPES(MOVES_INT16)
 BYTE_TYPES(MOVES_INT8)
 BYTE_TYPES(MOVES_UINT8)
 
-/* Moves rows of n bytes, ys and xs bytes apart. The last piece of a row overlaps the one before. */
-enum { MOVED_BYTES = 64 };
+/* Moves rows of n bytes. The last piece of a row overlaps the one before; in long rows also the
+   first piece the second one, from which on the pieces of y fill cache lines. */
+enum { MOVED_BYTES = 64, LONG_ROW = 256 };
+/* The empty statement keeps compilers from making the loop one call of memcpy, which takes longer
+   for short rows. */
+static inline __attribute__((always_inline)) void move_pieces(char *y, const char *x, int64_t from,
+                                                              int64_t n, int part) {
+    for (int64_t at = from; at < n - part; at += part) {
+        memcpy(y + at, x + at, (size_t)part);
+        __asm__("" ::: "memory");
+    }
+    memcpy(y + n - part, x + n - part, (size_t)part);
+}
+static inline __attribute__((always_inline)) void move_long(char *y, const char *x, int64_t n) {
+    memcpy(y, x, MOVED_BYTES);
+    move_pieces(y, x, MOVED_BYTES - (int64_t)((uintptr_t)y % MOVED_BYTES), n, MOVED_BYTES);
+}
 static inline __attribute__((always_inline)) void move_ends(char *y, const char *x, int64_t n,
                                                             int part) {
     memcpy(y, x, (size_t)part), memcpy(y + n - part, x + n - part, (size_t)part);
 }
-#define EACH_ROW_OF(move)                                          \
-    for (int64_t r = 0; r < rows; r++, y += ys, x += xs) { move; } \
+/* row: declares y and x, the beginnings of row r. */
+#define EACH_ROW_OF(row, move)                       \
+    for (int64_t r = 0; r < rows; r++) { row move; } \
     return
+#define MOVE_ROWS(row)                                             \
+    if (n >= LONG_ROW) { EACH_ROW_OF(row, move_long(y, x, n)); }   \
+    if (n > 64) { EACH_ROW_OF(row, move_pieces(y, x, 0, n, 32)); } \
+    if (n >= 32) { EACH_ROW_OF(row, move_ends(y, x, n, 32)); }     \
+    if (n >= 16) { EACH_ROW_OF(row, move_ends(y, x, n, 16)); }     \
+    if (n >= 8) { EACH_ROW_OF(row, move_ends(y, x, n, 8)); }       \
+    if (n >= 4) { EACH_ROW_OF(row, move_ends(y, x, n, 4)); }       \
+    if (n >= 2) { EACH_ROW_OF(row, move_ends(y, x, n, 2)); }       \
+    if (n == 1) { EACH_ROW_OF(row, *y = *x); }
 static void move_rows(void *py, int64_t ys, const void *px, int64_t xs, int64_t rows, int64_t n) {
-    char *restrict y = py;
-    const char *restrict x = px;
-    if (n >= MOVED_BYTES) {
-        const int64_t last = n - MOVED_BYTES;
-        EACH_ROW_OF(for (int64_t at = 0; at < last; at += MOVED_BYTES)
-                        memcpy(y + at, x + at, MOVED_BYTES);
-                    memcpy(y + last, x + last, MOVED_BYTES));
-    }
-    if (n >= 32) { EACH_ROW_OF(move_ends(y, x, n, 32)); }
-    if (n >= 16) { EACH_ROW_OF(move_ends(y, x, n, 16)); }
-    if (n >= 8) { EACH_ROW_OF(move_ends(y, x, n, 8)); }
-    if (n >= 4) { EACH_ROW_OF(move_ends(y, x, n, 4)); }
-    if (n >= 2) { EACH_ROW_OF(move_ends(y, x, n, 2)); }
-    if (n == 1) { EACH_ROW_OF(*y = *x); }
+    char *restrict to = py;
+    const char *restrict from = px;
+    MOVE_ROWS(char *y = to + r * ys; const char *x = from + r * xs;)
 }
+static void move_chosen(const ChosenRows *c) {
+    const int64_t *yo = c->yo, *xo = c->xo, os = c->os, size = c->size, ys = c->ys, xs = c->xs,
+                  rows = c->rows, n = c->bytes;
+    char *restrict to = c->y;
+    const char *restrict from = c->x;
+    MOVE_ROWS(char *y = to + r * ys + (yo ? yo[r * os] * size : 0);
+              const char *x = from + r * xs + (xo ? xo[r * os] * size : 0);)
+}
+#undef MOVE_ROWS
 #undef EACH_ROW_OF

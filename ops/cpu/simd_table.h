@@ -140,6 +140,7 @@ const Simd SIMD_TABLE = {
     .gru = gru,
     .rnn = rnn,
     .move_rows = move_rows,
+    .move_chosen = move_chosen,
     .transpose = transpose,
     .transpose_small = {transpose_bytes, transpose_pairs},
     .fold = fold,

@@ -116,5 +116,50 @@ static inline void few_uint16_t(uint16_t *y, int64_t ys, const uint16_t *x, int6
                         few_##T(y + c * ys + r, ys, x + r * xs + c, xs);             \
                     }                                                                \
     }
-DEFINE_TRANSPOSE_SMALL(transpose_bytes, uint8_t)
 DEFINE_TRANSPOSE_SMALL(transpose_pairs, uint16_t)
+#ifdef INTERLEAVE_LOW /* defined by simd_x86_64.h */
+DEFINE_TRANSPOSE_SMALL(transpose_few_bytes, uint8_t)
+/* Sixteen rows of 32 bytes by four rounds of shuffles within the halves of a register, each of
+   which then holds one column, and the column 16 places further. */
+typedef uint8_t Wide __attribute__((vector_size(32), aligned(1), may_alias));
+static inline void shuffle_Wide(Wide to[16], const Wide from[16]) {
+    UNROLLED(int k = 0; k < 8; k++) {
+        to[2 * k] = INTERLEAVE_LOW(from[k], from[k + 8]);
+        to[2 * k + 1] = INTERLEAVE_HIGH(from[k], from[k + 8]);
+    }
+}
+static inline void sixteen_bytes(uint8_t *y, int64_t ys, const uint8_t *x, int64_t xs) {
+    Wide row[16], other[16];
+    UNROLLED(int k = 0; k < 16; k++) row[k] = *(const Wide *)(x + k * xs);
+    shuffle_Wide(other, row), shuffle_Wide(row, other);
+    shuffle_Wide(other, row), shuffle_Wide(row, other);
+    UNROLLED(int k = 0; k < 16; k++) {
+        memcpy(y + k * ys, &row[k], 16);
+        memcpy(y + (k + 16) * ys, (const char *)&row[k] + 16, 16);
+    }
+}
+/* What does not fill such blocks goes by the smaller ones. */
+static void transpose_bytes(void *py, int64_t ys, const void *px, int64_t xs, int64_t rows,
+                            int64_t columns) {
+    enum { TILE = 64, HIGH = 16, WIDE = 32 };
+    const int64_t high = rows - rows % HIGH, wide = columns - columns % WIDE;
+    uint8_t *y = py;
+    const uint8_t *x = px;
+    if (!high || !wide) {
+        transpose_few_bytes(y, ys, x, xs, rows, columns);
+        return;
+    }
+    for (int64_t c0 = 0; c0 < wide; c0 += TILE)
+        for (int64_t r0 = 0; r0 < high; r0 += TILE)
+            for (int64_t c = c0; c < c0 + TILE && c < wide; c += WIDE)
+                for (int64_t r = r0; r < r0 + TILE && r < high; r += HIGH)
+                    sixteen_bytes(y + c * ys + r, ys, x + r * xs + c, xs);
+    const int64_t down = rows - high < 8 ? rows - 8 : high,
+                  right = columns - wide < SIMD_SMALL_ROW ? columns - SIMD_SMALL_ROW : wide;
+    if (high < rows) transpose_few_bytes(y + down, ys, x + down * xs, xs, rows - down, columns);
+    if (wide < columns)
+        transpose_few_bytes(y + right * ys, ys, x + right, xs, rows, columns - right);
+}
+#else
+DEFINE_TRANSPOSE_SMALL(transpose_bytes, uint8_t)
+#endif

@@ -1,9 +1,13 @@
 /* simd_x86_64.h -- operations for which compilers make no single instruction from plain C: the
    maximum and the minimum of two floats (the second operand if one is NaN), loads and stores of
-   half floats, and of the first n floats of a vector. Also fused products: compilers fuse x * w + y
+   half floats, and of the first n floats of a vector; the bytes of two vectors of 32 in turn, from
+   the low or the high halves of their 16-byte lanes. Also fused products: compilers fuse x * w + y
    where they like (GCC 14 not in all copies of a loop), and a sum must not depend on which copy
    computes it. The including file defines WIDTH. */
 #include <immintrin.h>
+
+#define INTERLEAVE_LOW(a, b) ((Wide)_mm256_unpacklo_epi8((__m256i)(a), (__m256i)(b)))
+#define INTERLEAVE_HIGH(a, b) ((Wide)_mm256_unpackhi_epi8((__m256i)(a), (__m256i)(b)))
 
 #if WIDTH == 16
 #define MAXIMUM(a, b) ((Floats)_mm512_max_ps((__m512)(a), (__m512)(b)))

@@ -3,6 +3,7 @@
    threads give the same bytes, nothing is written outside the result, and wrong kernels are
    noticed. */
 #include "ops/base/random.h"
+#include "ops/core/element.h"
 #include "test/shared/sample.h"
 #include "test/shared/simd_tables.h"
 #include <stdio.h>
@@ -59,7 +60,7 @@ static void draw_shuffle(Drawn *t) {
     for (int k = 0; k < VIEWS; k++) lay(t, k, 3, dim, order[k == Y ? 1 - from : from], dtype);
     t->step = (Step){.kind = S_COPY, .nview = 2, .view = t->view};
 }
-/* Draws a copy of any type, or y = a * b in floats. */
+/* Draws a copy of any type, y = a * b in floats, or bytes or integers converted to floats. */
 static void draw_case(Drawn *t, uint64_t seed) {
     static const DType types[] = {DT_FLOAT, DT_FLOAT, DT_INT32, DT_UINT8, DT_FLOAT16, DT_INT64};
     static const int64_t few[] = {1, 2, 3, 4, 8, 5, 16}, many[] = {7, 12, 28, 31, 32, 64, 100};
@@ -69,18 +70,20 @@ static void draw_case(Drawn *t, uint64_t seed) {
         return;
     }
     const int rank = (int)draw(t, 1, 4);
-    const bool copy = draw(t, 0, 1);
+    const bool copy = draw(t, 0, 1), converts = !copy && !draw(t, 0, 2);
     const DType dtype = copy ? types[draw(t, 0, 5)] : DT_FLOAT;
     int64_t dim[STEP_RANK];
     for (int a = 0; a < rank; a++) dim[a] = draw(t, 0, 1) ? few[draw(t, 0, 6)] : 0;
     for (int a = 0, large = 0; a < rank; a++)
         if (!dim[a]) dim[a] = large++ < 2 ? many[draw(t, 0, 6)] : 2;
-    for (int k = 0; k < VIEWS; k++) lay(t, k, rank, dim, NULL, dtype);
+    const DType from = converts ? draw(t, 0, 1) ? DT_UINT8 : DT_INT32 : dtype;
+    for (int k = 0; k < VIEWS; k++) lay(t, k, rank, dim, NULL, k == A ? from : dtype);
     t->code[0] = (Scalar){.op = C_VIEW, .a = A};
     t->code[1] = (Scalar){.op = C_VIEW, .a = B};
     t->code[2] = (Scalar){.op = C_MUL, .a = 0, .b = 1};
     t->step = (Step){.kind = copy ? S_COPY : S_EWISE, .nview = copy ? 2 : VIEWS, .view = t->view};
-    if (!copy) t->step.ncode = 3, t->step.code = t->code;
+    if (!copy) t->step.ncode = converts ? 1 : 3, t->step.code = t->code;
+    if (converts) t->step.nview = 2;
 }
 static void free_case(Drawn *t) {
     for (int k = 0; k < VIEWS; k++) test_free(t->slot[k]);
@@ -104,16 +107,17 @@ static void run(const Drawn *t, Device *d) {
 /* The bytes that slot Y should have, computed by loops over the indices. */
 static char *wanted(const Drawn *t) {
     char *want = memset(test_malloc(t->bytes[Y]), 0x55, t->bytes[Y]);
-    const int size = dtype_size(t->view[Y].dtype);
     int64_t index[STEP_RANK] = {0};
     for (int64_t n = view_count(&t->view[Y]); n > 0; n--) {
         char *at[VIEWS];
         for (int k = 0; k < VIEWS; k++) {
             int64_t place = t->view[k].offset;
             for (int a = 0; a < t->view[k].rank; a++) place += index[a] * t->view[k].stride[a];
-            at[k] = (k == Y ? want : t->slot[k]) + place * size;
+            at[k] = (k == Y ? want : t->slot[k]) + place * dtype_size(t->view[k].dtype);
         }
-        if (t->step.kind == S_COPY) memcpy(at[Y], at[A], (size_t)size);
+        if (t->step.kind == S_COPY) memcpy(at[Y], at[A], (size_t)dtype_size(t->view[Y].dtype));
+        else if (t->step.ncode == 1)
+            *(float *)(void *)at[Y] = (float)element_real((DType)t->view[A].dtype, at[A], 0);
         else
             *(float *)(void *)at[Y] =
                 *(const float *)(const void *)at[A] * *(const float *)(const void *)at[B];

@@ -143,7 +143,11 @@ static bool holds(Tile *t, int i, int64_t offset) {
     t->held[i] = offset, t->filled[i] = n;
     return false;
 }
-static void load_tile(const Vector *v, Tile *t, char *const base[], const int64_t offset[]) {
+/* result: where the tile of y begins, if it is contiguous and has the type of the class, or NULL. A
+   source that is the result is converted right there. */
+static void load_tile(const Vector *v, Tile *t, char *const base[], const int64_t offset[],
+                      char *result) {
+    const Instruction *end = &v->code[v->ncode - 1];
     for (int i = 0; i < v->nsource; i++) {
         const Source *s = &v->source[i];
         if (s->once || (s->repeated && (!t->first || holds(t, i, offset[i + 1])))) continue;
@@ -151,6 +155,7 @@ static void load_tile(const Vector *v, Tile *t, char *const base[], const int64_
         tile_strides(v, i + 1, stride);
         char *from = base[i + 1] + offset[i + 1] * s->size, *to = base[v->nsource + 1] + s->at;
         if (!s->repeated && contiguous(t->rows, t->columns, stride)) {
+            if (result && end->source && end->a == i) to = result;
             if (!s->native) s->load(to, from, 1, t->rows * t->columns);
             t->source[i] = s->native ? from : to;
             continue;
@@ -186,7 +191,7 @@ static void run_tile(const Vector *v, Tile *t, char *const base[], const int64_t
     char *to = base[0] + offset[0] * v->y.size;
     const bool direct = v->y.native && contiguous(t->rows, t->columns, stride);
     const int end = v->ncode - 1;
-    load_tile(v, t, base, offset);
+    load_tile(v, t, base, offset, direct ? to : NULL);
     for (int i = 0; i <= end; i++) {
         const Instruction *c = &v->code[i];
         if (c->source) t->value[i] = t->source[c->a];

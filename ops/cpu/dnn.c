@@ -78,6 +78,7 @@ static int chain_run(const Kernel *k, void *const slot[], void *work) {
             status = -1;
     if (dnnl_stream_wait(c->stream) != dnnl_success) status = -1;
     give_threads(c->dnn, threads);
+    if (status == 0 && c->last) copy_run(c->last, slot, work);
     if (status == 0) tail_run(&c->tail, slot, work);
     return status;
 }
@@ -274,12 +275,30 @@ bool packed_input_of(Build *b, Chain *c, int index, int dtype, Input *in) {
     return operand_packed(b, index, v, dtype, &o) && operand_input(b, c, &o, in);
 }
 
+/* Whether `md` is the layout with channels last of a view of bytes; then *last is scratch memory in
+   this layout. Bytes are moved there and back by a Copy, because oneDNN's reorders of bytes are not
+   vectorized. */
+static bool bytes_last(Build *b, Chain *c, Layout md, const View *v, View *last) {
+    static const dnnl_format_tag_t tag[] = {[3] = dnnl_acb, [4] = dnnl_acdb, [5] = dnnl_acdeb};
+    if (dtype_size(v->dtype) != 1 || v->rank < 3 || v->rank > 5) return false;
+    const Layout tagged = chain_layout(b, c, md, tag[v->rank]);
+    if (!tagged || !dnnl_memory_desc_equal(tagged, md)) return false;
+    *last = view_dense(SLOT_SCRATCH, v->dtype, v->rank, v->dim);
+    for (int a = 2; a < v->rank; a++) last->stride[a] *= v->dim[1];
+    last->stride[1] = 1;
+    last->offset = scratch_bytes(b, (size_t)view_count(v)).offset;
+    return true;
+}
+
 /* Returns the memory that a primitive reads in layout `md`: the input itself, a copy packed now, or
    one that is reordered in each run. */
 static dnnl_memory_t feed(Build *b, Chain *c, Input *in, Layout md) {
     const bool same = dnnl_memory_desc_equal(in->md, md);
     in->packed = in->known && (!same || in->view.slot == SLOT_SCRATCH);
     if (in->packed) return pack_now(b, c, in->md, in->known, md);
+    View last;
+    if (!same && !in->copy && bytes_last(b, c, md, &in->view, &last))
+        return add_memory(c, md, &last, copy_new(b, &last, &in->view));
     dnnl_memory_t plain = add_memory(c, in->md, &in->view, in->copy);
     if (same || !plain) return plain;
     dnnl_memory_t packed = add_scratch(b, c, md);
@@ -331,7 +350,11 @@ static bool chain_link(Build *b, Chain *c, Input *x, Input *w, Input *bias, cons
         w ? feed(b, c, w, dnnl_primitive_desc_query_md(c->pd, dnnl_query_weights_md, 0)) : NULL;
     dnnl_memory_t extra = bias ? feed(b, c, bias, bias->md) : NULL,
                   scratch = add_scratch(b, c, scratch_md);
-    if (!dnnl_memory_desc_equal(y->md, y_md)) to = add_scratch(b, c, y_md);
+    View last;
+    const bool same = dnnl_memory_desc_equal(y->md, y_md);
+    if (!same && bytes_last(b, c, y_md, &y->view, &last))
+        to = add_memory(c, y_md, &last, NULL), c->last = copy_new(b, &y->view, &last);
+    else if (!same) to = add_scratch(b, c, y_md);
     bool ok =
         from && plain && to && scratch && (!w || weights) && (!bias || extra) && add_link(c, c->pd);
     if (ok) {
@@ -339,7 +362,8 @@ static bool chain_link(Build *b, Chain *c, Input *x, Input *w, Input *bias, cons
             add_arg(c, DNNL_ARG_SCRATCHPAD, scratch);
         if (w) add_arg(c, DNNL_ARG_WEIGHTS, weights);
         if (bias) add_arg(c, DNNL_ARG_BIAS, extra);
-        ok = add_quantization(c) && (to == plain || add_reorder(c, to, y_md, plain, y->md));
+        ok = add_quantization(c) &&
+             (to == plain || c->last || add_reorder(c, to, y_md, plain, y->md));
     }
     return ok;
 }

@@ -61,6 +61,7 @@ typedef struct Chain {
     const Quantization *q; /* the numbers of `pd`; they live as long as the chain. NULL: none */
     Link link[MAX_LINKS];
     Memory memory[MAX_MEMORIES];
+    Copy *last; /* moves the result from scratch memory after the links; may be NULL */
     Tail tail;
 } Chain;
 /* An operand or the output as a primitive sees it. */

@@ -41,12 +41,11 @@ typedef struct Signed {
                    be added to the sums */
 } Signed;
 /* Makes weights signed. may_correct: a correction may be added to the sums. False: this is not
-   possible, or the weights are not known. */
+   possible. */
 static bool signed_weights(StepBuf *b, const View *w, const View *zero, bool may_correct,
                            Signed *y) {
     View once = *w;
     *y = (Signed){.view = *w, .made = {.rank = -1}};
-    if (!b->target->known(b->target->user, w->slot)) return false;
     if (w->dtype == DT_INT8) return zeros_are(b, zero, 0);
     for (int k = 0; k < w->rank; k++)
         if (w->stride[k] == 0) once.dim[k] = 1;
@@ -204,6 +203,9 @@ static bool add_int8(StepBuf *b, const Step *step, bool padded, const View *x_ze
     if (!zero_point(b, x_zero, &zero)) return false;
     if (!zero.known && (padded || step->kind != S_GEMM)) return false;
     params[step->nparam] = zero.is;
+    /* packing unknown weights in each run pays only for products */
+    if (step->kind != S_GEMM && !b->target->known(b->target->user, step->view[2].slot))
+        return false;
     /* a window has all channels: there is one group */
     const bool whole = step->kind == S_GEMM || step->param[0] == 1;
     if (!signed_weights(b, &step->view[2], w_zero, whole, &weights)) return false;

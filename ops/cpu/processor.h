@@ -13,6 +13,10 @@ int processor_loops(const Simd *table[SIMD_TABLES]);
 /* Whether the processor has the instruction for which Simd.levels_by_bytes is compiled. */
 bool processor_adds_four(void);
 
+/* The nanoseconds that the processor takes to say what it supports (CPUID on x86-64): a hundred, or
+   thousands in a virtual machine, where the hypervisor answers. 0: asking takes no time. */
+double processor_answers_in(void);
+
 /* The OpenBLAS core (OPENBLAS_CORETYPE) that fits this processor or, `oldest`, the oldest of its
    family; NULL: OpenBLAS decides. */
 const char *processor_blas_core(bool oldest);

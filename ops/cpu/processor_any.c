@@ -10,6 +10,7 @@ int processor_loops(const Simd *table[SIMD_TABLES]) {
 }
 
 bool processor_adds_four(void) { return false; }
+double processor_answers_in(void) { return 0; }
 
 const char *processor_blas_core(bool oldest) {
     (void)oldest;

@@ -29,6 +29,7 @@ typedef struct Derivation {
     ProofLog log;
     int applied, *fired; /* number of applications: in all, and by rule of the library */
     bool limited;        /* derive_fixpoint stopped at a limit, so more rules may apply */
+    bool undone;         /* derive_fixpoint forgot all applications, since they undid each other */
     bool file_changed;   /* sizes were fixed: the file is written even if no rule was applied */
     /* The classes of all rules applied, with CLASS_ROUNDS if a float of the graph matched a
        rational number of a rule that it only approximates. */

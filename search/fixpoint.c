@@ -238,6 +238,7 @@ static void keep_pass(Passes *x, const Derivation *d, uint32_t outline) {
 
 /* Takes the derivation back to the end of that pass. */
 static void go_back(Derivation *d, const PassEnd *p) {
+    d->undone |= d->applied && !p->applied;
     d->graph = p->graph;
     d->applied = p->applied, d->nstep = p->nstep, d->nshared = p->nshared, d->log.n = p->nround;
     d->classes = p->classes;

@@ -25,10 +25,10 @@ typedef struct FixpointLimits {
    pass, the rules that tidy (library.h) are applied as long as they can be.
 
    The derivation ends when nothing is left to apply; when a graph recurs apart from its constants,
-   in which case the applications since then are forgotten; when the graph keeps growing; or at a
-   limit, in which case d->limited is set: 64 passes, the given number of applications (fewer in a
-   large World), or limits.over. Applications made before a limit stand. Returns false with the
-   error set on failure. */
+   in which case the applications since then are forgotten (d->undone: that is, all of them); when
+   the graph keeps growing; or at a limit, in which case d->limited is set: 64 passes, the given
+   number of applications (fewer in a large World), or limits.over. Applications made before a limit
+   stand. Returns false with the error set on failure. */
 bool derive_fixpoint(Derivation *, const bool on[], const RuleScope *, FixpointLimits, Error *);
 /* Calls `seen` for each match that derive_fixpoint would apply next if its conditions hold, with
    the rule and the nodes of the match. */

@@ -250,6 +250,7 @@ bool places_add(Run *r, const Origins *o, Arena *a, Places *p, const RoleSet *gi
     Derivation d;
     const bool good = apply_set(r, own, p, &set, &d);
     places_say_limited(r, &d);
+    p->any_applies |= d.applied || d.undone;
     if (good && d.applied) {
         digest_log(&d, set.digest);
         *at = find_set(p, &set, l->n);
@@ -344,10 +345,12 @@ bool places_find(Run *r, const Origins *o, Arena *a, const char *device, Places 
         for (int k = 0; k < l->n; k++)
             if (usable(l, k) && !(merging ? l->rule[k].splits : l->rule[k].merges))
                 role[k] = ROLE_SEED;
+        if (merging) p->all = role;
         if (!places_add(r, o, a, p, &(RoleSet){.role = role, .seed = -1, .whole = true}, &at))
             return false;
     }
-    if (!p->nset) return true; /* no rule applies */
+    /* Rules that apply may have undone each other in both sets; each alone does not. */
+    if (!p->any_applies) return true;
     const uint8_t *tidying = tidying_roles(l, a);
     for (int k = 0; k < l->n && !stop_here(&p->alone_end, k); k++) {
         uint8_t *role = arena_copy(a, tidying, (size_t)l->n);

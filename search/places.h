@@ -29,7 +29,9 @@ typedef struct Places {
     Place *place;
     /* Where time ended applying rules at all; where it ended trying each rule alone. */
     Stop rounds_end, alone_end;
-    int rounds; /* how often rounds_end was asked so far */
+    int rounds;         /* how often rounds_end was asked so far */
+    const uint8_t *all; /* the roles of the set of all rules except those that split nodes */
+    bool any_applies;   /* some rule applies, even if all applications of its set were undone */
 } Places;
 
 /* Returns the limits of one derivation: APPLICATIONS rules are applied at most, and none once the

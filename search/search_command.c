@@ -82,7 +82,7 @@ static double set_loss(const CommandSearch *s, int set) {
 static bool add_sets_by_gain(CommandSearch *s) {
     Run *r = s->r;
     const int nset = s->places.nset;
-    uint8_t *not_losing = arena_copy(r->arena, s->places.set[0].role, (size_t)r->library.n),
+    uint8_t *not_losing = arena_copy(r->arena, s->places.all, (size_t)r->library.n),
             *gaining = ARENA_NEW(r->arena, uint8_t, r->library.n);
     for (int k = 0; k < nset; k++) {
         const int rule = s->places.set[k].seed;

@@ -243,3 +243,25 @@ def test_bytes_stay_signed_where_products_of_two_kinds_saturate(run, pricing, tm
     assert "quantized-between-unsigned is left out: sums of products" in done.stderr
     done, out, _ = run(bytes_chain(tmp_path / "m.onnx", False), *options)
     assert "on x86 processors without VNNI" in done.stdout
+
+
+def product_chain(path, *products):
+    """A model of matrix products: each entry of `products` is (left operand, right operand,
+    result); upper-case names are square weights, and "tanh" as the right operand is a tanh."""
+    rng = numpy.random.default_rng(6)
+    nodes, weights = [], {}
+    for left, right, result in products:
+        inputs = [left] if right == "tanh" else [left, right]
+        nodes.append(helper.make_node("Tanh" if right == "tanh" else "MatMul", inputs, [result]))
+        weights |= {x: rng.random((8, 8), dtype="f") - 0.5 for x in inputs if x.isupper()}
+    last = products[-1][-1]
+    return save(path, nodes, [tensor("x", [64, 8])], [tensor(last, [64, 8])], weights)
+
+
+def test_rules_that_undo_each_other_are_tried_alone(run, pricing, tmp_path):
+    """x U V may be computed as x (U V), and that as (x U) V. All rules at once lead back to the
+    model, so none of them seems to apply."""
+    model = product_chain(tmp_path / "m.onnx", ("x", "U", "a"), ("a", "V", "y"))
+    body = "return 1.0 + kinds(graph).count('MatMul')"
+    done, out, said = run(model, *pricing(body))
+    assert [node.op_type for node in out.graph.node] == ["MatMul"], done.stdout

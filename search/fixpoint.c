@@ -18,10 +18,18 @@ static bool scope_neutral(const RuleScope *c, Value v) {
     return !c->everywhere && v && v < c->n && c->neutral[v];
 }
 
+/* Which nodes of a graph depend on which roots of matches; both are NULL until the first question.
+   Pairs of roots come in any order, so the answers for all roots are kept. */
+typedef struct Dependents {
+    int *position;  /* by value: 1 + the position of its node among the live ones; 0: it is not */
+    uint8_t **root; /* by root: a bit for each position; NULL: not determined yet */
+} Dependents;
+
 typedef struct MatchList {
     Derivation *d;
     Arena *arena;
     Uses uses;
+    Dependents *dependents;
     const Constants *constants;
     const RuleScope *scope;
     int rule;
@@ -62,6 +70,48 @@ static bool keeps_costly(const MatchList *c, const Match *m, NodeList inner) {
     return false;
 }
 
+static bool bit_at(const uint8_t bits[], int k) { return bits[k / 8] >> k % 8 & 1; }
+
+static void number_nodes(const MatchList *c, Dependents *x) {
+    const NodeList live = c->constants->live;
+    x->root = ARENA_NEW(c->arena, uint8_t *, value_last(c->d->w) + 1);
+    x->position = ARENA_NEW(c->arena, int, value_last(c->d->w) + 1);
+    for (int k = 0; k < live.n; k++) {
+        const Node n = node_get(c->d->w, live.v[k]);
+        for (int port = 0; port < n.nout; port++) x->position[n.out + (Value)port] = 1 + k;
+    }
+}
+
+/* Returns a bit for each position: whether the node there is the root's or depends on it. */
+static const uint8_t *root_dependents(const MatchList *c, Value root) {
+    Dependents *x = c->dependents;
+    const NodeList live = c->constants->live;
+    if (!x->root) number_nodes(c, x);
+    if (x->root[root]) return x->root[root];
+    uint8_t *bits = x->root[root] = ARENA_NEW(c->arena, uint8_t, live.n / 8 + 1);
+    const int from = x->position[root];
+    bits[from / 8] |= (uint8_t)(1 << from % 8);
+    for (int k = from + 1; k <= live.n; k++) {
+        const Node n = node_get(c->d->w, live.v[k - 1]);
+        for (int j = 0; j < n.nin; j++)
+            if (bit_at(bits, x->position[n.in[j]])) bits[k / 8] |= (uint8_t)(1 << k % 8);
+    }
+    return bits;
+}
+
+/* Whether an input of the match depends on one of its roots, as in h = x W, y = tanh(h) W for a
+   rule that merges products with one factor. Then that root would be computed as before, beside
+   what the rule makes of it, and the rule would match again and again. */
+static bool needs_own_root(const MatchList *c, const Match *m) {
+    for (int k = 0; m->instance->from.nout > 1 && k < m->instance->from.nout; k++)
+        for (int j = 0; j < m->instance->ninput; j++) {
+            if (m->input[j] < m->root[k]) continue; /* nodes come after what they depend on */
+            const uint8_t *bits = root_dependents(c, m->root[k]);
+            if (bit_at(bits, c->dependents->position[m->input[j]])) return true;
+        }
+    return false;
+}
+
 /* Whether the rule may be applied to a match of these nodes, by its role at the nodes of the model
    from which they originate. */
 static bool allowed(const MatchList *c, NodeList inner) {
@@ -95,7 +145,7 @@ static bool collect_match(void *user, const Match *m) {
     ArenaMark mark = arena_mark(w->scratch);
     const NodeList inner = match_inner(w, w->scratch, m);
     const bool usable = !match_empty(w, m) && allowed(c, inner) && !keeps_costly(c, m, inner) &&
-                        !remakes_constants(c, m, inner);
+                        !remakes_constants(c, m, inner) && !needs_own_root(c, m);
     arena_reset(w->scratch, mark);
     if (!usable) return true;
     ARENA_GROW(c->arena, c->v, c->room, c->n + 1);
@@ -125,6 +175,7 @@ typedef struct GraphState {
     Arena *arena; /* for all fields below, and for matches */
     Matcher *matcher;
     Uses uses;
+    Dependents dependents;
     Constants constants;
     uint64_t work;   /* the sum of the World's nodes over the graphs so far: see WORK */
     int graphs;      /* number of graphs so far */
@@ -139,6 +190,7 @@ static void refresh_state(Derivation *d, GraphState *p) {
     p->matcher = matcher_new(d->w, p->arena, &d->graph, d->facts);
     p->constants = constants_find(d->w, p->arena, &d->graph, NULL, NULL);
     p->uses = matcher_uses(p->matcher);
+    p->dependents = (Dependents){0};
 }
 
 static MatchList list_matches(Derivation *d, GraphState *p, int rule, int instance,
@@ -146,6 +198,7 @@ static MatchList list_matches(Derivation *d, GraphState *p, int rule, int instan
     MatchList c = {.d = d,
                    .arena = p->arena,
                    .uses = p->uses,
+                   .dependents = &p->dependents,
                    .constants = &p->constants,
                    .scope = scope,
                    .rule = rule};

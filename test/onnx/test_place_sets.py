@@ -265,3 +265,13 @@ def test_rules_that_undo_each_other_are_tried_alone(run, pricing, tmp_path):
     body = "return 1.0 + kinds(graph).count('MatMul')"
     done, out, said = run(model, *pricing(body))
     assert [node.op_type for node in out.graph.node] == ["MatMul"], done.stdout
+
+
+def test_a_product_is_not_merged_with_one_that_depends_on_it(run, pricing, tmp_path):
+    """The first product would have to be computed as before, and could be merged again and
+    again."""
+    steps = [("x", "U", "a"), ("a", "tanh", "b"), ("b", "U", "c"), ("c", "tanh", "y")]
+    model = product_chain(tmp_path / "m.onnx", *steps)
+    done, _, said = run(model, "-v", *pricing("return 1.0"))
+    assert said["reason"] == "no rule applies anywhere", done.stderr
+    assert "reached the limit" not in done.stderr, done.stderr

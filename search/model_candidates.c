@@ -142,11 +142,16 @@ static const char *time_key(CommandSearch *s, const ModelCandidate *c, bool conf
                         confirmed ? " again" : "");
 }
 
+/* Sets the baseline to the original's time in the cost file, if it has one. */
+static bool baseline_look_up(CommandSearch *s) {
+    return costdb_get(s->r->db, "target", s->device, time_key(s, s->candidate, false),
+                      &s->baseline);
+}
+
 static bool candidate_look_up(CommandSearch *s, ModelCandidate *c, bool confirmed) {
     double seconds;
     if (!costdb_get(s->r->db, "target", s->device, time_key(s, c, confirmed), &seconds))
         return false;
-    if (c == s->candidate) s->baseline = seconds;
     c->ratio = s->baseline > 0 ? seconds / s->baseline : -1;
     return c->ratio > 0;
 }
@@ -165,7 +170,7 @@ bool candidate_store_confirmed(CommandSearch *s, int candidate) {
 
 void candidate_look_up_confirmed(CommandSearch *s, int candidate) {
     ModelCandidate *c = &s->candidate[candidate];
-    if (s->baseline <= 0) candidate_look_up(s, s->candidate, false);
+    if (s->baseline <= 0) baseline_look_up(s);
     if (s->baseline > 0 && !candidate_look_up(s, c, true)) c->ratio = -1;
 }
 
@@ -266,7 +271,7 @@ static bool choose_unknown(CommandSearch *s, int n, const int list[], int which[
 bool candidates_time(CommandSearch *s, int n, const int list[]) {
     Timing *t = ARENA_NEW(s->r->arena, Timing, n + 1);
     int *which = ARENA_NEW(s->r->arena, int, n + 1), m = 1;
-    candidate_look_up(s, &s->candidate[0], false);
+    baseline_look_up(s);
     if (!choose_unknown(s, n, list, which, &m)) return false;
     if (m == 1) return true;
     for (int k = 0; k < m; k++) t[k].path = s->candidate[which[k]].path;
@@ -317,8 +322,7 @@ bool candidates_time_anew(CommandSearch *s, int n, const int list[], double rati
     t[1 + n].path = copy;
     if (!time_models(s, p, n + (copy ? 2 : 1), t)) return false;
     /* All processes share one time of the original, since ratios are stored as multiples of it. */
-    if (s->baseline <= 0) candidate_look_up(s, s->candidate, false);
-    if (s->baseline <= 0) {
+    if (s->baseline <= 0 && !baseline_look_up(s)) {
         s->baseline = t[0].seconds;
         if (!store_time(s, s->candidate, false)) return false;
     }
@@ -359,7 +363,7 @@ bool candidate_input(CommandSearch *s) {
 
 bool candidates_start(CommandSearch *s) {
     Timing t = {.path = s->candidate[0].path};
-    if (candidate_look_up(s, &s->candidate[0], false) || s->r->o->frozen) return true;
+    if (baseline_look_up(s) || s->r->o->frozen) return true;
     if (!time_models(s, &s->whole, 1, &t)) return false;
     s->baseline = t.seconds;
     return store_time(s, &s->candidate[0], false);

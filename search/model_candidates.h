@@ -51,7 +51,9 @@ typedef struct CommandSearch {
     /* Growth of the last candidate's file, as a multiple of the growth that is allowed. */
     double growth_share;
     double file_seconds; /* seconds for each file of the last batch of whole models */
-    double baseline;     /* seconds of the original when it was first measured; 0: it was not */
+    /* Seconds of the original when it was first measured, at the first set of sizes; 0: it was
+       not. */
+    double baseline;
 } CommandSearch;
 
 /* Applies the candidate to the model; the derivation lives in the arena. Like all functions below

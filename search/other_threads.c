@@ -8,7 +8,6 @@
 #include "search/command_limits.h"
 #include "search/command_target.h"
 #include "search/confirm.h"
-#include "search/other_sizes.h"
 #include "search/part_time.h"
 #include <math.h>
 
@@ -25,12 +24,12 @@ static int threads_wanted(const CommandSearch *s) {
     return cores < BACKEND_THREADS ? cores : BACKEND_THREADS;
 }
 
-/* If the candidate seems to lose in the product of both ratios, it is timed there once more, in
-   other sessions. The smaller ratio counts. */
-static bool doubt_loss(const CommandSearch *s, int candidate, CommandSearch *at) {
+/* If the candidate, whose ratio on the threads of the search is given, seems to lose in the product
+   of both ratios, it is timed there once more, in other sessions. The smaller ratio counts. */
+static bool doubt_loss(const CommandSearch *s, double ratio, CommandSearch *at) {
     const double first = at->candidate[1].ratio;
     int second = 1;
-    if (s->r->o->frozen || first * s->candidate[candidate].ratio <= 1 + THREADS_NOISE) return true;
+    if (s->r->o->frozen || first * ratio <= 1 + THREADS_NOISE) return true;
     if (!confirm(at, 0, &second)) return false;
     if (at->candidate[1].ratio > 0 && at->candidate[1].ratio < first) return true;
     at->candidate[1].ratio = first;
@@ -38,14 +37,15 @@ static bool doubt_loss(const CommandSearch *s, int candidate, CommandSearch *at)
 }
 
 /* Times the candidate against the original on other threads, in as few batches as confirming takes.
-   *at receives the search there, which must be stopped; its candidate 1 has the ratio, <= 0 if it
-   could not be measured. Returns false if the run was cancelled. */
-static bool time_there(CommandSearch *s, int candidate, int threads, CommandSearch **at) {
+   `ratio` is its ratio on the threads of the search. *at receives the search there, which must be
+   stopped; its candidate 1 has the ratio, <= 0 if it could not be measured. Returns false if the
+   run was cancelled. */
+static bool time_there(CommandSearch *s, int candidate, double ratio, int threads,
+                       CommandSearch **at) {
     Run *r = s->r;
     int second = 1;
     *at = command_search_again(s, &s->candidate[candidate], threads);
-    if (command_target(*at) && confirm(*at, 0, &second) && doubt_loss(s, candidate, *at))
-        return true;
+    if (command_target(*at) && confirm(*at, 0, &second) && doubt_loss(s, ratio, *at)) return true;
     (*at)->candidate[1].ratio = -1;
     if (!r->error->kind || r->error->kind == E_INTERRUPTED) return false;
     run_say(r, "not timed on %d threads: %s", threads, r->error->reason);
@@ -99,9 +99,10 @@ static bool keep_places(CommandSearch *s, CommandSearch *at, const ModelCandidat
     return true;
 }
 
-/* *other receives the candidate without the places that lose in sum, with its ratio confirmed; 0:
-   there is none. */
-static bool without_losers(CommandSearch *s, CommandSearch *at, int candidate, int *other) {
+/* *other receives the candidate without the places that lose in sum, and *gain its confirmed gain;
+   0: there is none. */
+static bool without_losers(CommandSearch *s, CommandSearch *at, int candidate, int *other,
+                           SizeGain *gain) {
     ModelCandidate from = s->candidate[candidate];
     *other = 0;
     if (!from.at) from = combine_places(s, s->nranked, s->ranked);
@@ -113,75 +114,69 @@ static bool without_losers(CommandSearch *s, CommandSearch *at, int candidate, i
         return !s->r->error->kind;
     if (*other <= 0 || *other == candidate) return *other = 0, true;
     return confirm(s, s->confirm_until, other) &&
-           (!*other || other_sizes_time(s, &s->candidate[*other]));
+           (!*other || other_sizes_time(s, &s->candidate[*other], gain));
 }
 
 /* ---- the choice */
 
 typedef struct Choice { /* a candidate, and what was measured of it */
     int candidate;
-    /* Its time / the original's: on the threads of the search; on the others. */
-    double ratio, there;
-    double baseline;       /* seconds of the original on the threads of the search */
+    SizeGain gain;         /* on the threads of the search */
+    double there;          /* its time / the original's on the others */
     double baseline_there; /* seconds of the original on the others */
-    const char *sizes;     /* stats.sizes */
 } Choice;
 
-static Choice choice_of(const CommandSearch *s, const CommandSearch *at, int candidate) {
-    return (Choice){.candidate = candidate,
-                    .ratio = s->candidate[candidate].ratio,
-                    .there = at->candidate[1].ratio,
-                    .baseline = s->baseline,
-                    .baseline_there = at->baseline,
-                    .sizes = s->r->stats.sizes};
+static double product(const Choice *c) { return c->gain.ratio * c->there; }
+
+static Choice choice_of(const CommandSearch *at, int candidate, SizeGain gain) {
+    return (Choice){candidate, gain, at->candidate[1].ratio, at->baseline};
 }
 
-static bool time_other(CommandSearch *s, int threads, int candidate, Choice *c) {
+static bool time_other(CommandSearch *s, int threads, int candidate, SizeGain gain, Choice *c) {
     CommandSearch *at;
-    const bool good = time_there(s, candidate, threads, &at);
+    const bool good = time_there(s, candidate, gain.ratio, threads, &at);
     command_target_stop(at);
-    if (good && at->candidate[1].ratio > 0) *c = choice_of(s, at, candidate);
+    if (good && at->candidate[1].ratio > 0) *c = choice_of(at, candidate, gain);
     return good;
 }
 
 /* Replaces the choice by the candidate without the losing places, if that one is better. */
 static bool improve(CommandSearch *s, CommandSearch *at, Choice *best) {
     Choice c = {0};
+    SizeGain gain;
     int other;
-    if (!without_losers(s, at, best->candidate, &other)) return false;
-    if (!other || s->candidate[other].ratio <= 0 || s->candidate[other].ratio > RUN_GAIN)
-        return true;
-    if (!time_other(s, at->threads, other, &c)) return false;
-    run_say(s->r, "without them: %.4f, and %.4f on %d threads", c.ratio, c.there, at->threads);
-    if (c.candidate && c.ratio * c.there < best->ratio * best->there) *best = c;
+    if (!without_losers(s, at, best->candidate, &other, &gain)) return false;
+    if (!other || gain.ratio <= 0 || gain.ratio > RUN_GAIN) return true;
+    if (!time_other(s, at->threads, other, gain, &c)) return false;
+    run_say(s->r, "without them: %.4f, and %.4f on %d threads", gain.ratio, c.there, at->threads);
+    if (c.candidate && product(&c) < product(best)) *best = c;
     return true;
 }
 
-static void keep_choice(CommandSearch *s, int threads, const Choice *c, int *better) {
+static void keep_choice(CommandSearch *s, int threads, const Choice *c, int *best, SizeGain *gain) {
     RunStats *x = &s->r->stats;
-    s->baseline = c->baseline, x->sizes = c->sizes;
-    *better = c->ratio * c->there > 1 + THREADS_NOISE ? 0 : c->candidate;
-    if (*better) {
+    *gain = c->gain;
+    *best = product(c) > 1 + THREADS_NOISE ? 0 : c->candidate;
+    if (*best) {
         x->also_threads = threads;
         x->also_before = c->baseline_there, x->also_after = c->baseline_there * c->there;
     } else
         x->reason = arena_format(s->r->arena,
                                  "rewritten it would run %.2f times as fast on %d thread%s, but "
                                  "%.2f times on %d (--also-threads 0: that does not count)",
-                                 1 / c->ratio, s->threads, s->threads == 1 ? "" : "s", 1 / c->there,
-                                 threads);
+                                 1 / gain->ratio, s->threads, s->threads == 1 ? "" : "s",
+                                 1 / c->there, threads);
 }
 
-bool other_threads_choose(CommandSearch *s, int candidate, int *better) {
+bool other_threads_choose(CommandSearch *s, int *best, SizeGain *gain) {
     const int threads = threads_wanted(s);
     CommandSearch *at;
-    *better = candidate;
     if (!threads || run_signalled(s->r)) return !run_cancelled(s->r);
-    bool good = time_there(s, candidate, threads, &at);
+    bool good = time_there(s, *best, gain->ratio, threads, &at);
     if (good && at->candidate[1].ratio > 0) {
-        Choice best = choice_of(s, at, candidate);
-        if (best.there > 1 + THREADS_NOISE) good = improve(s, at, &best);
-        if (good) keep_choice(s, threads, &best, better);
+        Choice choice = choice_of(at, *best, *gain);
+        if (choice.there > 1 + THREADS_NOISE) good = improve(s, at, &choice);
+        if (good) keep_choice(s, threads, &choice, best, gain);
     }
     command_target_stop(at);
     return good;

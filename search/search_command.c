@@ -187,26 +187,23 @@ static bool may_count(const CommandSearch *s, double ratio) {
     return ratio <= RUN_GAIN + (promised ? CONFIRM_NOISE : 0);
 }
 
-static bool gains_what_counts(const ModelCandidate *c) {
-    return c->ratio > 0 && c->ratio <= RUN_GAIN;
-}
+static bool gains_what_counts(const SizeGain *x) { return x->ratio > 0 && x->ratio <= RUN_GAIN; }
 
 /* Confirms the winner if it may count. If it does count, the derivation becomes that of the
    winner. */
 static bool confirm_winner(CommandSearch *s, int best, Derivation *d) {
     Run *r = s->r;
-    if (run_size_set_count(r) > 1) r->stats.sizes = run_size_set_name(r, 0);
     if (best && !may_count(s, s->candidate[best].ratio)) best = 0;
     if (best && !confirm(s, s->confirm_until, &best)) return false;
-    if (best && !other_sizes_time(s, &s->candidate[best])) return false;
+    SizeGain gain = first_sizes_gain(s, &s->candidate[0]);
+    if (best && !other_sizes_time(s, &s->candidate[best], &gain)) return false;
     command_keep_reason(s);
-    if (best && gains_what_counts(&s->candidate[best]) && !other_threads_choose(s, best, &best))
-        return false;
-    r->stats.measured_before = s->baseline;
-    r->stats.measured_after = s->baseline;
+    if (best && gains_what_counts(&gain) && !other_threads_choose(s, &best, &gain)) return false;
+    r->stats.sizes = gain.sizes;
+    r->stats.measured_before = r->stats.measured_after = gain.baseline;
     r->stats.ngain = command_gains(s, s->nranked, s->ranked, &r->stats.gain);
-    if (!best || !gains_what_counts(&s->candidate[best])) return true;
-    r->stats.measured_after = s->baseline * s->candidate[best].ratio;
+    if (!best || !gains_what_counts(&gain)) return true;
+    r->stats.measured_after = gain.baseline * gain.ratio;
     r->stats.nplace =
         command_gains(s, s->candidate[best].nplace, s->candidate[best].place, &r->stats.place);
     return candidate_apply(s, &s->candidate[best], r->arena, d);
@@ -258,8 +255,9 @@ static bool confirm_file(CommandSearch *s, const Pieces *file) {
 
 bool search_command_compare(Run *r, const Pieces *file, double *before, double *ratio) {
     CommandSearch *s = command_search_start(r);
-    const bool good = confirm_file(s, file) && other_sizes_time(s, &s->candidate[1]);
-    if (good) *before = s->baseline, *ratio = s->candidate[1].ratio;
+    SizeGain gain = {0};
+    const bool good = confirm_file(s, file) && other_sizes_time(s, &s->candidate[1], &gain);
+    *before = gain.baseline, *ratio = gain.ratio, r->stats.sizes = gain.sizes;
     command_search_end(s);
     return good;
 }

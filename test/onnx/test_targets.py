@@ -183,6 +183,40 @@ def test_a_helper_makes_a_name_a_target(optimize, tmp_path):
     assert done.returncode == 5
 
 
+def test_the_gain_at_the_worst_of_several_sizes(tmp_path):
+    """The least gain at any sizes is reported, with the time of the original there. All else refers
+    to the first sizes, at which places are timed: their shares of the whole, and which of them lose
+    on other threads."""
+    count, report = "data.count(b'BatchNormalization')", tmp_path / "r.json"
+    model, out = net(tmp_path / "m.onnx"), tmp_path / "o.onnx"
+
+    def run(name, small, *more):
+        folder = tmp_path / name
+        folder.mkdir()
+        there = f"20 + {count} + 30 * (b'norm0' not in data)"
+        first = f"100 * (20 + {count})"
+        times = f"{there} if '--threads=2' in sys.argv else {small} if 'x:1,3,20,20' in sys.argv"
+        own, _ = pretended(folder, target(folder, f"1e-3 * ({times} else {first})"))
+        words = [own, model, out, "--dim", "batch=1", "--dim", "h=40,20", "--dim", "w=40,20"]
+        words += ["--enable", "conv-batchnorm", "--measure-with", "pretended", "--report", report]
+        words += ["--cost-db", folder / "costs", *more]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        left = [n.name for n in onnx.load(out).graph.node if n.op_type == "BatchNormalization"]
+        return left, json.loads(report.read_text())
+
+    alone = ["--also-threads", "0"]
+    left, said = run("gains", f"(60 + {count})", *alone)
+    assert not left and said["sizes"] == "h=20, w=20", said["sizes"]
+    assert said["measured_seconds"] == pytest.approx({"before": 0.066, "after": 0.06}, rel=1e-3)
+    left, said = run("nowhere", "60", *alone)
+    assert not said["changed"] and said["measured_seconds"]["before"] == pytest.approx(0.06)
+    assert "together 23.1 % of the model's time" in said["reason"], said["reason"]
+    left, said = run("elsewhere", f"(60 + {count})", "--also-threads", "2")
+    assert left == ["norm0"], left
+    assert said["measured_seconds"] == pytest.approx({"before": 0.066, "after": 0.061}, rel=1e-3)
+
+
 def test_the_result_on_other_threads(tmp_path):
     """A result that is faster on one thread is also timed on more threads, for the table, the
     report and a warning if it is slower there. If this fails, nothing is reported and the result is

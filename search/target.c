@@ -19,9 +19,11 @@
    status. */
 enum { LINE = 8192, PATIENCE_MS = 3000, ASK_MS = 100, ENDING_MS = 1000 };
 struct Target {
+    const char *command;
     pid_t pid;
     int fd;
     bool failed; /* it failed or broke the protocol: nothing more is sent to it */
+    bool ended;  /* its process ended by itself: it can be started again */
     /* Asked every ASK_MS, because a signal may come just before a wait. */
     const volatile int *cancel;
     double memory; /* bytes that the files of a batch may take together */
@@ -29,34 +31,50 @@ struct Target {
     char buffer[LINE];
 };
 
-Target *target_start(const char *command, double memory, Error *e) {
+static bool start_fails(Error *e) {
+    return error_set(e, E_ENVIRONMENT, "--measure-with", "cannot start the measuring command: %s",
+                     strerror(errno));
+}
+
+/* Starts the target's process and forgets what an earlier one left. */
+static bool start_process(Target *t, Error *e) {
     int pair[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
-        error_set(e, E_ENVIRONMENT, "--measure-with", "cannot start the measuring command: %s",
-                  strerror(errno));
-        return NULL;
-    }
-    Target *t = mem_realloc(NULL, sizeof *t);
-    pid_t pid = t ? fork() : -1;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) return start_fails(e);
+    const pid_t pid = fork();
     if (pid == 0) {
         /* A process group of its own, so that stopping it also stops what the shell started. */
         setpgid(0, 0);
         dup2(pair[1], STDIN_FILENO);
         dup2(pair[1], STDOUT_FILENO);
-        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        execl("/bin/sh", "sh", "-c", t->command, (char *)NULL);
         _exit(127);
     }
+    const int why = errno;
     close(pair[1]);
-    if (pid > 0) setpgid(pid, pid); /* in both processes, since either may run first */
-    if (pid < 0) {
-        error_set(e, E_ENVIRONMENT, "--measure-with", "cannot start the measuring command: %s",
-                  strerror(errno));
-        close(pair[0]);
-        mem_realloc(t, 0);
-        return NULL;
-    }
-    *t = (Target){.pid = pid, .fd = pair[0], .memory = memory};
-    return t;
+    if (pid < 0) return close(pair[0]), errno = why, start_fails(e);
+    setpgid(pid, pid); /* in both processes, since either may run first */
+    t->pid = pid, t->fd = pair[0];
+    t->ended = false, t->used = 0;
+    return true;
+}
+
+/* Waits for the process, after killing it and all that it started if `by_force`, and closes the
+   connection. */
+static void end_process(Target *t, bool by_force) {
+    if (t->pid < 0) return;
+    if (by_force) kill(-t->pid, SIGKILL);
+    waitpid(t->pid, NULL, 0);
+    close(t->fd);
+    t->pid = -1;
+}
+
+Target *target_start(const char *command, double memory, Error *e) {
+    Target *t = mem_realloc(NULL, sizeof *t);
+    if (!t) return start_fails(e), NULL;
+    *t = (Target){.command = command, .memory = memory};
+    if (start_process(t, e)) return t;
+    mem_realloc(t, 0);
+    return NULL;
 }
 
 static bool target_fails(Error *e, const char *what) {
@@ -65,7 +83,7 @@ static bool target_fails(Error *e, const char *what) {
 
 /* Reports how the process ended, or that it only closed its output. The process can still be waited
    for (target_stop). */
-static bool target_ended(const Target *t, Error *e) {
+static bool target_ended(Target *t, Error *e) {
     enum { NOT_FOUND = 127 }; /* exit status of a shell that did not find the command */
     siginfo_t how = {0};
     for (int waited = 0; waited < ENDING_MS && !how.si_pid; waited += 20) {
@@ -74,6 +92,7 @@ static bool target_ended(const Target *t, Error *e) {
         if (waitid(P_PID, (id_t)t->pid, &how, WEXITED | WNOHANG | WNOWAIT)) break;
     }
     if (!how.si_pid) return target_fails(e, "the measuring command closed its output");
+    t->ended = true;
     if (how.si_code != CLD_EXITED)
         return error_set(e, E_ENVIRONMENT, "--measure-with",
                          "the measuring command was killed by signal %d before it answered",
@@ -187,16 +206,20 @@ static int batch_end(const Target *t, int n, const Timing *v, int from) {
 }
 
 /* Times v[from..end) in one batch with the first file, which takes the place of v[from - 1] for as
-   long as the batch lasts. The times are scaled to those of the first batch. */
-static bool time_further(Target *t, int from, int end, Timing *v, double timeout, Error *e) {
+   long as the batch lasts. If the first file has a time from an earlier batch, the others' times
+   are scaled to that one. */
+static bool time_with_first(Target *t, int from, int end, Timing *v, double timeout, Error *e) {
+    const double known = v[0].seconds;
     const Timing before = v[from - 1];
     v[from - 1] = v[0];
     const bool good = time_batch(t, end - from + 1, v + from - 1, timeout, e);
-    const double first = v[from - 1].seconds;
+    const Timing first = v[from - 1];
     v[from - 1] = before;
-    for (int k = from; k < end && good; k++) {
+    if (known <= 0) v[0] = first;
+    else v[0].seconds = known;
+    for (int k = from; k < end && good && known > 0; k++) {
         if (v[k].seconds <= 0) continue;
-        if (first > 0) v[k].seconds *= v[0].seconds / first;
+        if (first.seconds > 0) v[k].seconds *= known / first.seconds;
         else
             v[k].seconds = -1, snprintf(v[k].reason, sizeof v[k].reason,
                                         "the original failed that it is compared with");
@@ -204,12 +227,34 @@ static bool time_further(Target *t, int from, int end, Timing *v, double timeout
     return good;
 }
 
+/* Times v[from..end) with the first file. If the process ends meanwhile, it is started again, and
+   each half of the files is timed by itself, down to the file at which it ends: that one fails. If
+   it ends at the first file alone, that is an error. */
+static bool time_or_split(Target *t, int from, int end, Timing *v, double timeout, Error *e) {
+    if (time_with_first(t, from, end, v, timeout, e)) return true;
+    if (!t->ended || from == end) return false;
+    const Error why = *e;
+    *e = (Error){0};
+    end_process(t, true);
+    if (!start_process(t, e)) return false;
+    if (v[0].seconds <= 0 && !time_with_first(t, 1, 1, v, timeout, e)) return false;
+    const int middle = from + (end - from) / 2;
+    if (v[0].seconds > 0 && middle > from)
+        return time_or_split(t, from, middle, v, timeout, e) &&
+               time_or_split(t, middle, end, v, timeout, e);
+    for (int k = from; k < end; k++) {
+        v[k].seconds = -1;
+        snprintf(v[k].reason, sizeof v[k].reason, "%.199s", why.reason);
+    }
+    return true;
+}
+
 bool target_measure(Target *t, int n, Timing *v, double timeout_seconds, Error *e) {
-    int from, end = batch_end(t, n, v, n > 1);
-    t->failed = t->failed || !time_batch(t, end, v, timeout_seconds, e);
-    while (end < n && v[0].seconds > 0 && !t->failed) {
-        from = end, end = batch_end(t, n, v, from);
-        t->failed = !time_further(t, from, end, v, timeout_seconds, e);
+    v[0].seconds = 0;
+    for (int from = 1, end; !t->failed; from = end) {
+        end = batch_end(t, n, v, from);
+        t->failed = !time_or_split(t, from, end, v, timeout_seconds, e);
+        if (end >= n || v[0].seconds <= 0) break;
     }
     return !t->failed;
 }
@@ -218,17 +263,15 @@ void target_cancel(Target *t, const volatile int *cancel) { t->cancel = cancel; 
 
 void target_stop(Target *t) {
     if (!t) return;
-    shutdown(t->fd, SHUT_WR);
-    int status, waited = t->failed ? PATIENCE_MS : 0;
-    while (waited < PATIENCE_MS && waitpid(t->pid, &status, WNOHANG) == 0) {
-        struct timespec nap = {.tv_nsec = 20 * 1000 * 1000};
-        nanosleep(&nap, NULL);
+    if (t->pid >= 0) shutdown(t->fd, SHUT_WR);
+    siginfo_t how = {0};
+    int waited = t->failed || t->pid < 0 ? PATIENCE_MS : 0;
+    while (waited < PATIENCE_MS && !how.si_pid &&
+           !waitid(P_PID, (id_t)t->pid, &how, WEXITED | WNOHANG | WNOWAIT)) {
+        const struct timespec nap = {.tv_nsec = 20 * 1000 * 1000};
+        if (!how.si_pid) nanosleep(&nap, NULL);
         waited += 20;
     }
-    if (waited >= PATIENCE_MS) {
-        kill(-t->pid, SIGKILL);
-        waitpid(t->pid, &status, 0);
-    }
-    close(t->fd);
+    end_process(t, !how.si_pid);
     mem_realloc(t, 0);
 }

@@ -13,14 +13,17 @@ typedef struct Timing { /* one file of a batch, and its time */
     double seconds;   /* seconds of one run; <= 0: it failed */
     char reason[200]; /* why it failed */
 } Timing;
-/* Starts the command through the shell; target_stop ends it. The files of a batch may take `memory`
-   bytes together. Returns NULL with E_ENVIRONMENT if the command cannot be started. */
+/* Starts the command, a text that must not move, through the shell; target_stop ends it. The files
+   of a batch may take `memory` bytes together. Returns NULL with E_ENVIRONMENT if the command
+   cannot be started. */
 Target *target_start(const char *command, double memory, Error *);
 /* Times files, of which the first is the one that the others are compared with. Files that do not
    fit into memory beside the first are timed in further batches, each together with the first;
    their times are scaled by the ratio of the first file's times in both batches. Each batch may
-   take timeout_seconds. Returns false with E_ENVIRONMENT if the process died, timed out or broke
-   the protocol; it can then only be stopped. */
+   take timeout_seconds. If the process ends within a batch, it is started again and the batch is
+   halved until it is clear at which file it ends: that file fails. Returns false with E_ENVIRONMENT
+   if the process ended at the first file alone, timed out or broke the protocol; it can then only
+   be stopped. */
 bool target_measure(Target *, int n, Timing *, double timeout_seconds, Error *);
 /* From now on, a batch ends with E_INTERRUPTED soon after *cancel becomes nonzero, whether a signal
    handler or another thread sets it. Signals alone end no batch. `cancel` NULL: batches are never

@@ -44,10 +44,10 @@ static void batches_are_answered(void **state) {
 }
 
 /* In its n-th batch, the command answers with n seconds for the first file and 2 n for the others.
-   It dies if a batch has more than three files. */
+   It answers nonsense if a batch has more than three files. */
 static const char counting[] =
     "n=0; while :; do n=$((n+1)); m=0; while read -r p && [ -n \"$p\" ]; do m=$((m+1)); "
-    "[ $m -gt 3 ] && exit 1; echo \"$((m > 1 ? 2*n : n)) $p\"; done || exit; echo; done";
+    "[ $m -gt 3 ] && echo hello; echo \"$((m > 1 ? 2*n : n)) $p\"; done || exit; echo; done";
 
 static void batches_fit_into_memory(void **state) {
     (void)state;
@@ -91,6 +91,51 @@ static void commands_that_end_are_noticed(void **state) {
     refused("read x; echo '1 /a'", 10, "ended with status 0");
     refused("/no/such/command", 10, "did not find");
     refused("read x; kill -9 $$", 10, "killed by signal 9");
+}
+
+/* In each process, the first file takes 2 seconds in the first batch and 3 in all others; others
+   take 10 times as long as it. A path with "bad" kills the command. */
+static const char crashing[] =
+    "n=2; while :; do m=$n; while :; do read -r p || exit; [ -n \"$p\" ] || break; "
+    "case \"$p\" in *bad*) kill -KILL $$;; esac; echo \"$m $p\"; m=$((10*n)); done; "
+    "n=3; echo; done";
+
+/* Wherever the bad files stand, the others get the times that they have without them, and the same
+   process serves the next batch. */
+static void a_file_that_kills_the_command_is_dropped(void **state) {
+    (void)state;
+    enum { N = 5 };
+    for (unsigned bad = 0; bad < 1u << (N - 1); bad++) {
+        Error e = {0};
+        Timing v[N] = {{.path = "/first"}};
+        static const char *const path[2][N] = {{"", "/a", "/b", "/c", "/d"},
+                                               {"", "/bad a", "/bad b", "/bad c", "/bad"}};
+        for (int k = 1; k < N; k++) v[k].path = path[bad >> (k - 1) & 1][k];
+        Target *t = target_start(crashing, INFINITY, &e);
+        assert_non_null(t);
+        for (int batch = 0; batch < 2; batch++) {
+            if (!target_measure(t, N, v, 10, &e)) fail_msg("%s", e.reason);
+            assert_int_equal(e.kind, E_NONE);
+            assert_true(v[0].seconds == 2 || v[0].seconds == 3);
+            for (int k = 1; k < N; k++) {
+                if (bad >> (k - 1) & 1) {
+                    assert_true(v[k].seconds <= 0);
+                    assert_non_null(strstr(v[k].reason, "killed by signal 9"));
+                } else assert_true(fabs(v[k].seconds / v[0].seconds - 10) < 1e-9);
+            }
+        }
+        target_stop(t);
+    }
+}
+
+/* It is not started again and again. */
+static void a_command_that_dies_at_the_first_file_is_given_up(void **state) {
+    (void)state;
+    Error e = {0};
+    Timing v[] = {{.path = "/bad"}, {.path = "/a"}, {.path = "/b"}};
+    assert_false(measure(crashing, 3, v, 10, &e));
+    assert_int_equal(e.kind, E_ENVIRONMENT);
+    assert_non_null(strstr(e.reason, "killed by signal 9"));
 }
 
 static void nonsense_is_refused(void **state) {
@@ -212,6 +257,8 @@ int main(void) {
         cmocka_unit_test(batches_fit_into_memory),
         cmocka_unit_test(answers_may_come_in_any_order_and_may_be_missing),
         cmocka_unit_test(commands_that_end_are_noticed),
+        cmocka_unit_test(a_file_that_kills_the_command_is_dropped),
+        cmocka_unit_test(a_command_that_dies_at_the_first_file_is_given_up),
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(a_hanging_command_is_given_up_and_killed),
         cmocka_unit_test(a_batch_ends_when_it_is_cancelled),

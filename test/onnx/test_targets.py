@@ -103,6 +103,20 @@ def test_a_target_decides(optimize, tmp_path):
     assert len((tmp_path / "asked").read_text()) == asked
 
 
+def test_a_file_that_kills_the_target_is_left_out(optimize, tmp_path):
+    """As above, but the target crashes on HardSigmoid. That file fails, and the search goes on."""
+    body = "os.abort() if b'HardSigmoid' in data else 1 + data.count(b'BatchNormalization')"
+    command = measuring(tmp_path / "target", body, setup="import os")
+    model, out, report = net(tmp_path / "m.onnx"), tmp_path / "o.onnx", tmp_path / "r.json"
+    words = [*SHAPE, "--measure-with", command, "--report", report, "-v"]
+    done = optimize(model, out, *words, "--cost-db", tmp_path / "costs.sqlite")
+    assert done.returncode == 0, done.stderr
+    assert {rule["name"] for rule in json.loads(report.read_text())["rules"]} == {"conv-batchnorm"}
+    assert re.search(
+        r"(run by itself|failed): the measuring command [^\n]* before it answered", done.stderr
+    )
+
+
 def test_files_of_slow_candidates_are_removed(optimize, tmp_path):
     """Each file is a copy of the whole model. When the winner is confirmed, only its rivals are
     still there."""

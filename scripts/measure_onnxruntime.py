@@ -24,12 +24,18 @@ SECONDS is the minimum over all rounds. With --statistic ratio it is the median 
 the file's time divided by the mean of the round, times the fastest round. Where the speed of a
 machine changes by the second, as with neighbours on the same host, this repeats within 1.5 %, while
 the minimum of long calls repeats within 5 %.
+
+With --identity alone it prints what it measures with, the version of ONNX Runtime and the
+processor, and measures nothing.
 """
 
 import math, multiprocessing, os, random, signal, statistics, sys, time, traceback
 from concurrent.futures import ProcessPoolExecutor
-from packages import fail, need, option_parser, positive
+from packages import fail, identity, need, option_parser, positive
 
+if sys.argv[1:] == ["--identity"]:
+    print(identity("onnxruntime"))
+    sys.exit(0)
 need("numpy", "onnxruntime")
 from onnx_tools import Feed, add_feed_options, clock_of, one_line, session  # noqa: E402
 
@@ -256,8 +262,15 @@ def main():
     parser.add_argument(
         "--provider", choices=["cpu", "cuda"], default="cpu", help="where ONNX Runtime runs"
     )
+    parser.add_argument(
+        "--identity",
+        action="store_true",
+        help="alone: print the version of ONNX Runtime and the processor, and end",
+    )
     add_feed_options(parser)
     options = parser.parse_args()
+    if options.identity:
+        parser.error("--identity takes no other option")
     where = {} if options.provider == "cpu" else {"provider": options.provider}
     if where and not has_gpu():
         fail(5, "this ONNX Runtime has no CUDA provider: pip install onnxruntime-gpu")

@@ -1,7 +1,7 @@
 """The user interface that the Python programs of this folder share: their name, their help and
 options, and the errors about words that name nothing and about missing packages."""
 
-import argparse, importlib.util, os, sys
+import argparse, glob, importlib.util, os, sys
 
 
 def program():
@@ -65,3 +65,20 @@ def need(*packages):
             f"'{sys.executable} -m pip install {' '.join(missing)}', or name in ISOMER_VENV a "
             "virtual environment that has what is missing",
         )
+
+
+def identity(package):
+    """What the times of a package depend on: its version, and the kind and features of the
+    processor, as lines. The package itself is not loaded, which would take long."""
+    spec, lines = importlib.util.find_spec(package), []
+    if spec and spec.origin:
+        site = os.path.dirname(os.path.dirname(spec.origin))
+        lines += sorted(map(os.path.basename, glob.glob(f"{site}/{package}*.dist-info")))
+    kinds = ("model name", "flags", "Features", "CPU implementer", "CPU part")
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        for line in file:
+            if not line.strip():
+                break  # the others are like the first
+            if line.startswith(kinds):
+                lines.append(line.strip())
+    return "\n".join(lines)

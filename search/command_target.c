@@ -2,7 +2,9 @@
    for which there is a helper measure-NAME (helper.h), the helper is run with the sizes of this
    run; anything else is a command. */
 #include "search/command_target.h"
+#include "search/child.h"
 #include "search/helper.h"
+#include <stdlib.h>
 
 CommandSearch *command_search_start(Run *r) {
     CommandSearch *s = ARENA_NEW(r->arena, CommandSearch, 1);
@@ -24,14 +26,47 @@ CommandSearch *command_search_again(const CommandSearch *s, const ModelCandidate
     return again;
 }
 
+static bool is_cancelled(void *run) { return run_cancelled(run); }
+
+/* Returns the first 48 bits of a digest of what the helper says that it measures with; < 0: it does
+   not say. */
+static double ask_identity(Run *r, char *helper) {
+    enum { DIGITS = 12 };
+    char hash[33], option[] = "--identity", *said, *const argv[] = {helper, option, NULL};
+    size_t n;
+    if (child_run_until(r->arena, argv, NULL, &said, &n, is_cancelled, r) || !n) return -1;
+    hash_hex(said, n, hash);
+    hash[DIGITS] = 0;
+    return (double)strtoull(hash, NULL, 16);
+}
+
+/* Sets r->target_identity and keeps it in the cost file for frozen runs, which ask no helper. */
+static bool find_identity(Run *r, char *helper) {
+    const char *name = r->o->measure_with,
+               *key = arena_format(r->arena, "%s identity", r->source.digest);
+    double number = -1;
+    if (r->target_identity) return true;
+    if (r->o->frozen) costdb_get(r->db, "target", name, key, &number);
+    else {
+        number = ask_identity(r, helper);
+        if (run_cancelled(r) || !costdb_forget(r->db, "target", name, key, r->error) ||
+            (number >= 0 && !costdb_put(r->db, "target", name, key, number, r->error)))
+            return false;
+    }
+    r->target_identity =
+        number >= 0 ? arena_format(r->arena, " %012llx", (unsigned long long)number) : "";
+    return true;
+}
+
 static bool set_helper(CommandSearch *s, char *helper) {
     Run *r = s->r;
     CommandLine w = {.arena = r->arena};
+    if (!find_identity(r, helper)) return false;
     words_add(&w, s->device);
     words_add_shapes(&w, &r->inputs);
     if (s->threads > 1) words_add(&w, arena_format(r->arena, "--threads=%d", s->threads));
-    s->device =
-        arena_format(r->arena, "%s%s", words_command(&w), inputs_digest(&r->inputs, r->error));
+    s->device = arena_format(r->arena, "%s%s%s", words_command(&w),
+                             inputs_digest(&r->inputs, r->error), r->target_identity);
     w.v[0] = helper;
     words_add(&w, "--statistic=ratio");
     if (!words_add_inputs(&w, &r->inputs, s->folder->path, 1, r->error)) return false;

@@ -166,6 +166,9 @@ typedef struct Run {
     RunInputs inputs;
     const char *helper;  /* the program that runs both models for --check-with */
     const char *profile; /* what profile-onnxruntime printed; NULL: nothing */
+    /* Part of the target's name in the cost file: a digest of what its helper measures with, such
+       as the version of a library and the processor, or "". NULL: the helper was not asked yet. */
+    const char *target_identity;
 
     RunStats stats;
 } Run;

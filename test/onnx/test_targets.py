@@ -2,7 +2,7 @@
 frozen cost file."""
 
 import json, os, re, shutil, sqlite3, subprocess, sys
-import numpy, onnx, pytest
+import numpy, onnx, onnxruntime, pytest
 from small_models import PROGRAM, ROOT, SHAPE, agree, measuring, net, roots, target
 
 
@@ -162,9 +162,10 @@ def test_a_target_without_gain_keeps_the_file(optimize, tmp_path):
     ], "the table tells of a file that is not written"
 
 
-def pretended(path, command):
+def pretended(path, command, identity="exit 1"):
     """Makes a copy of the program with a helper of its own, so that "pretended" is a target.
-    Returns the path of the copy and of the file into which the helper writes its arguments."""
+    Returns the path of the copy and of the file into which the helper writes its arguments.
+    `identity`: what the shell does for --identity."""
     for folder, of in (("build", PROGRAM), ("rules", os.path.join(ROOT, "rules"))):
         place = path / "tree" / folder
         place.parent.mkdir(exist_ok=True, parents=True)
@@ -175,7 +176,8 @@ def pretended(path, command):
             shutil.copy(of, place)
     (path / "tree" / "scripts").mkdir()
     helper, told = path / "tree" / "scripts" / "measure-pretended", path / "told"
-    helper.write_text(f'#!/bin/sh\necho "$@" >> {told}\nexec {command} "$@"\n')
+    asked = f'[ "$1" = --identity ] && {{ {identity}; exit; }}\n'
+    helper.write_text(f'#!/bin/sh\n{asked}echo "$@" >> {told}\nexec {command} "$@"\n')
     helper.chmod(0o755)
     return str(path / "tree" / "build" / "optimize-model"), told
 
@@ -195,6 +197,42 @@ def test_a_helper_makes_a_name_a_target(optimize, tmp_path):
     assert done.returncode == 5, "a name without a helper is a command, which is not found"
     done = subprocess.run([*words, "../x"], capture_output=True, text=True, timeout=300)
     assert done.returncode == 5
+
+
+def test_times_of_another_version_of_the_target_are_not_used(tmp_path):
+    """measure-NAME --identity says what NAME measures with. Once that has changed, all is timed
+    anew. A frozen run uses the times of the last run, whatever measures now."""
+    version, count = tmp_path / "version", "data.count(b'BatchNormalization')"
+    other = f"open({str(version)!r}).read() == '2'"
+    command = target(tmp_path, f"1 + {count} if {other} else 9 - {count}")
+    own, told = pretended(tmp_path, command, f"cat {version}")
+    model, out = net(tmp_path / "m.onnx"), tmp_path / "o.onnx"
+    words = [own, model, out, *SHAPE, "--enable", "conv-batchnorm", "--cost-db"]
+    words += [tmp_path / "costs", "--measure-with", "pretended", "--also-threads", "0"]
+
+    def run(number, *more):
+        version.write_text(number)
+        before = len(told.read_text()) if told.exists() else 0
+        done = subprocess.run([*words, *more], capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0 and "not in the cost file" not in done.stdout, done.stderr
+        kinds = [node.op_type for node in onnx.load(out).graph.node]
+        return "BatchNormalization" not in kinds, len(told.read_text()) > before
+
+    assert run("1") == (False, True)
+    assert run("2", "--frozen") == (False, False)
+    assert run("2") == (True, True)
+    assert run("1", "--frozen") == (True, False)
+
+
+def test_onnxruntime_says_its_version_and_the_processor():
+    def ask(*words):
+        words = [os.path.join(ROOT, "scripts", "measure-onnxruntime"), "--identity", *words]
+        return subprocess.run(words, capture_output=True, text=True, timeout=60)
+
+    done = ask()
+    assert done.returncode == 0 and f"-{onnxruntime.__version__}." in done.stdout, done
+    assert len(done.stdout.splitlines()) > 1, "and the processor"
+    assert ask("--rounds", "3").returncode == 2
 
 
 def test_the_gain_at_the_worst_of_several_sizes(tmp_path):
@@ -351,7 +389,9 @@ def test_onnxruntime_as_the_target_by_name(optimize, costs, tmp_path):
             device
             for device, in file.execute("select device from cost where device like '%onnxruntime%'")
         }
-    assert devices == {f"'onnxruntime' '--input-shape' '{SHAPE[1]}'"}
+    (device,) = devices - {"onnxruntime"}  # its own name has the version of the last run
+    known = re.escape(f"'onnxruntime' '--input-shape' '{SHAPE[1]}'")
+    assert re.fullmatch(known + " [0-9a-f]{12}", device), devices
     assert (
         optimize(
             model,
@@ -365,9 +405,9 @@ def test_onnxruntime_as_the_target_by_name(optimize, costs, tmp_path):
         == 0
     )
     with sqlite3.connect(costs) as file:
-        assert f"'onnxruntime' '--input-shape' '{SHAPE[1]}' '--threads=2'" in {
-            device for device, in file.execute("select device from cost")
-        }
+        devices = [device for device, in file.execute("select device from cost")]
+    known = f"'onnxruntime' '--input-shape' '{SHAPE[1]}' '--threads=2' "
+    assert any(device.startswith(known) for device in devices), devices
     done = optimize(
         net(tmp_path / "n.onnx", blocks=2),
         tmp_path / "none.onnx",

@@ -24,6 +24,20 @@
 #define PART_LOAD_SECONDS 0.1      /* loading the parts of a batch */
 enum { CONFIRM_BATCHES = 6 };      /* batches for which time is reserved to confirm the winner */
 
+/* ---- How carefully a helper measure-NAME measures a batch: rounds, in each of which every file is
+   visited once; rounds after which the slower files are dropped; seconds that all rounds may take,
+   so that slow models have fewer rounds; milliseconds of a visit. */
+/* A batch has up to CANDIDATE_BATCH whole models, of which only the fastest matter. The number of
+   rounds is odd, so the median is one of them. */
+#define MEASURE_WHOLE "--rounds=11 --few=5 --budget=4"
+/* No file is dropped, since all of the few candidates are compared. There are fewer rounds, since
+   sessions of one file differ by more than the rounds of one session: time is better spent on
+   further batches (confirm.h). */
+#define MEASURE_CONFIRMING "--rounds=9 --few=9 --budget=4"
+/* A search times hundreds of parts: what is clearly slower is dropped early, and a batch must end
+   soon. What gains little is timed twice in any case (TIMED_TWICE). */
+#define MEASURE_PART "--rounds=11 --few=3 --visit=5 --budget=0.6"
+
 /* ---- When the search ends: thresholds on what all places promise together, as a share of the
    whole model's time. */
 #define PROMISE_HOPELESS 0.015 /* below this, whole models are not timed */

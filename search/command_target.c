@@ -3,6 +3,7 @@
    run; anything else is a command. */
 #include "search/command_target.h"
 #include "search/child.h"
+#include "search/command_limits.h"
 #include "search/helper.h"
 #include <stdlib.h>
 
@@ -70,12 +71,10 @@ static bool set_helper(CommandSearch *s, char *helper) {
     w.v[0] = helper;
     words_add(&w, "--statistic=ratio");
     if (!words_add_inputs(&w, &r->inputs, s->folder->path, 1, r->error)) return false;
-    s->whole.command =
-        arena_format(r->arena, "%s --rounds=11 --few=5 --budget=4", words_command(&w));
-    s->confirming.command =
-        arena_format(r->arena, "%s --rounds=9 --few=9 --budget=4", words_command(&w));
-    s->part.command =
-        arena_format(r->arena, "%s --rounds=11 --few=3 --visit=5 --budget=0.6", words_command(&w));
+    const char *words = words_command(&w);
+    s->whole.command = arena_format(r->arena, "%s " MEASURE_WHOLE, words);
+    s->confirming.command = arena_format(r->arena, "%s " MEASURE_CONFIRMING, words);
+    s->part.command = arena_format(r->arena, "%s " MEASURE_PART, words);
     return s->reads_inputs = true;
 }
 

@@ -318,6 +318,10 @@ bool combine(CommandSearch *s, int *best) {
     return true;
 }
 
+/* Whether a candidate of this ratio speaks for going on with the search. One that failed (-1) says
+   nothing about the others, so the search goes on. */
+static bool may_gain(double ratio) { return ratio <= CLIMB_FROM; }
+
 /* Times candidates anew before the search ends for lack of a gain, since the target's sessions of
    one file differ and ending because of noise would lose a gain: the fastest candidate and all that
    may gain. If the copy of the original differs from the original beyond noise, nothing is known,
@@ -335,7 +339,7 @@ static bool time_promised_anew(CommandSearch *s, int n, const int list[], bool *
         /* Compare with the mean of original and copy. */
         if (control > 0) ratio[k] /= sqrt(control);
         run_say(s->r, "once more: %.4f", ratio[k]);
-        *gains |= !(ratio[k] > CLIMB_FROM);
+        *gains |= may_gain(ratio[k]);
     }
     return true;
 }
@@ -350,6 +354,6 @@ bool combine_time_promised(void *search, const double gain[], bool *gains) {
         !add_together(s, nset, set, all, list, &n) || (n && !candidates_time(s, n, list)))
         return false;
     *gains = !n;
-    for (int k = 0; k < n; k++) *gains |= !(s->candidate[list[k]].ratio > CLIMB_FROM);
+    for (int k = 0; k < n; k++) *gains |= may_gain(s->candidate[list[k]].ratio);
     return *gains || time_promised_anew(s, n, list, gains);
 }

@@ -41,8 +41,7 @@ int command_gains(CommandSearch *s, int nplace, const int place[], const PlaceGa
         const int at = s->prices.part_of[place[k]];
         const PartPrice *cost = &s->prices.part[at];
         int same = 0;
-        /* Its gain was only expected. */
-        if (cost->seconds[0] < 0 || met_before(s, k, place)) continue;
+        if (met_before(s, k, place)) continue;
         for (; same < n && price[same] != at; same++) {}
         if (same < n) list[same].count++;
         else

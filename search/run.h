@@ -26,7 +26,7 @@ typedef struct PlaceGain {
     int nposition;
     const int *position;  /* all nodes of the first place, as positions in the file */
     int count;            /* how many places there are */
-    double before, after; /* seconds of one place */
+    double before, after; /* seconds of one place; < 0: not known, only its kind was timed */
     bool expected;        /* not timed, but derived from places with the same rules */
 } PlaceGain;
 double place_total(const PlaceGain *); /* seconds that all these places gain together */

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "search/command_report.h"
 #include "search/price.h"
 #include "search/target.h"
 #include <math.h>
@@ -240,6 +241,31 @@ static void what_cannot_gain_is_not_timed(void **state) {
     assert_true(!unknown.settled);
 }
 
+/* A place may be rewritten because others of its kind gain. It is listed although it was not timed,
+   after those that were. */
+static void places_that_were_not_timed_are_listed(void **state) {
+    (void)state;
+    Arena *a = arena_new(NULL, 0);
+    Run r = {.arena = a};
+    static const char *rule[] = {"a-rule"};
+    static const int node[] = {0, 1};
+    static const int chosen[] = {0, 1};
+    Place place[] = {{.nrule = 1, .rule = rule, .n = 1, .node = &node[0]},
+                     {.nrule = 1, .rule = rule, .n = 1, .node = &node[1]}};
+    PartPrice part[] = {{.seconds = {-1, -1}, .gain_most = HUGE_VAL},
+                        {.seconds = {5e-3, 3e-3}, .gain_most = HUGE_VAL}};
+    int of[] = {0, 1};
+    CommandSearch s = {.r = &r,
+                       .places = {.n = 2, .place = place},
+                       .prices = {.npart = 2, .part = part, .nplace = 2, .part_of = of}};
+    const PlaceGain *gain;
+    assert_int_equal(command_gains(&s, 2, chosen, &gain), 2);
+    assert_true(gain[0].before == 5e-3 && gain[0].position == &node[1]);
+    assert_true(gain[1].before < 0 && !gain[1].expected && gain[1].position == &node[0]);
+    assert_true(place_total(&gain[1]) == 0);
+    arena_free(a);
+}
+
 static void a_profile_takes_no_longer_than_the_whole(void **state) {
     (void)state;
     double seconds[] = {6e-3, 2e-3};
@@ -266,6 +292,7 @@ int main(void) {
         cmocka_unit_test(a_path_with_a_newline_is_not_sent),
         cmocka_unit_test(a_place_gains_what_its_nodes_take),
         cmocka_unit_test(what_cannot_gain_is_not_timed),
+        cmocka_unit_test(places_that_were_not_timed_are_listed),
         cmocka_unit_test(a_profile_takes_no_longer_than_the_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -231,7 +231,7 @@ static void add_place(const Changes *c, const Pictures *p, int k, int number, Te
     text_add(t, "<h3>%d.", number);
     add_rule_names(c, d->place, t);
     if (d->count > 1) text_add(t, " &mdash; %d places like this", d->count);
-    if (g)
+    if (g && g->before >= 0)
         text_add(t, " &mdash; %.4f ms before, %.4f ms after on the target, %.0f %% of the gain%s",
                  g->before * 1e3, g->after * 1e3, gain_share(c, g) * 100,
                  g->expected ? " (expected, not timed)" : "");
@@ -282,12 +282,16 @@ static void add_gains(const Changes *c, Text *t) {
         const PlaceGain *g = &s->place[k];
         text_add(t, "<tr><td>");
         add_escaped(t, g->node);
-        text_add(t,
-                 "</td><td class=n>%d</td><td class=n>%.4f</td><td class=n>%.4f</td><td "
-                 "class=n>%.0f %%</td><td>",
-                 g->count, g->before * 1e3, g->after * 1e3, gain_share(c, g) * 100);
+        text_add(t, "</td><td class=n>%d</td>", g->count);
+        if (g->before < 0) text_add(t, "<td class=n></td><td class=n></td><td class=n></td><td>");
+        else
+            text_add(t, "<td class=n>%.4f</td><td class=n>%.4f</td><td class=n>%.0f %%</td><td>",
+                     g->before * 1e3, g->after * 1e3, gain_share(c, g) * 100);
         add_escaped(t, g->rules);
-        text_add(t, "%s</td></tr>\n", g->expected ? " (expected, not timed)" : "");
+        text_add(t, "%s</td></tr>\n",
+                 g->before < 0 ? " (not timed)"
+                 : g->expected ? " (expected, not timed)"
+                               : "");
     }
     text_add(t, "</table>\n");
 }

@@ -90,8 +90,11 @@ static void table_places(const RunStats *s, Text *t) {
                  "ms before", "ms after");
     for (int k = 0; k < s->nplace && k < PLACES; k++) {
         const PlaceGain *p = &s->place[k];
-        text_add(t, "  %-30.30s %7d %9.4f %9.4f   %s%s\n", p->node, p->count, p->before * 1e3,
-                 p->after * 1e3, p->rules, p->expected ? " (not timed, expected)" : "");
+        text_add(t, "  %-30.30s %7d ", p->node, p->count);
+        if (p->before < 0) text_add(t, "%9s %9s   %s (not timed)\n", "-", "-", p->rules);
+        else
+            text_add(t, "%9.4f %9.4f   %s%s\n", p->before * 1e3, p->after * 1e3, p->rules,
+                     p->expected ? " (not timed, expected)" : "");
     }
     if (s->nplace > PLACES) text_add(t, "  and %d more\n", s->nplace - PLACES);
 }

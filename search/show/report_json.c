@@ -110,7 +110,7 @@ static void json_gains(cJSON *o, const char *name, int n, const PlaceGain *gain)
         cJSON_AddStringToObject(x, "node", p->node);
         cJSON_AddStringToObject(x, "rules", p->rules);
         cJSON_AddNumberToObject(x, "count", p->count);
-        cJSON_AddBoolToObject(x, "timed", !p->expected);
+        cJSON_AddBoolToObject(x, "timed", p->before >= 0 && !p->expected);
         json_pair(x, "seconds", p->before, p->after);
     }
 }

@@ -60,9 +60,9 @@ static bool notices(uint64_t seed) {
     size_t size;
     return try_case(seed, one, text, sizeof text, NULL, &size) < 0;
 }
-static void short_sums(double *acc, const float *x, int64_t n, int64_t rows) {
-    table[0]->row_sums(acc, x, n, rows);
-    acc[rows - 1] -= (double)x[rows * n - 1];
+static void short_sums(double *acc, const float *x, int64_t xs, int64_t n, int64_t rows) {
+    table[0]->row_sums(acc, x, xs, n, rows);
+    acc[rows - 1] -= (double)x[(rows - 1) * xs + n - 1];
 }
 static void one_peak(float *acc, const float *x, int64_t n, int64_t rows) {
     (void)rows;

@@ -25,6 +25,8 @@ typedef struct Reduce {
     void (*merge)(void *acc, const void *x, int64_t stride, int64_t n);
     void (*merge_rows)(void *acc, const void *x, int64_t xs, int64_t rows, int64_t n);
     void (*total)(void *acc, const void *x, int64_t n);
+    /* NULL: not a sum of floats */
+    void (*row_sums)(double *acc, const float *x, int64_t xs, int64_t n, int64_t rows);
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
 } Reduce;
@@ -120,8 +122,11 @@ static void reduce_runs(const Reduce *r, char *y, int64_t y_stride, const char *
     Wide acc[COLUMNS];
     const int size = dtype_size(class_dtype(r->wide));
     reduce_start(acc, r->wide, r->kind, outputs);
-    for (int64_t j = 0; j < outputs; j++)
-        r->total((char *)acc + j * size, x + j * x_stride * r->in_size, r->count);
+    if (r->row_sums)
+        r->row_sums(&acc[0].d, (const float *)(const void *)x, x_stride, r->count, outputs);
+    else
+        for (int64_t j = 0; j < outputs; j++)
+            r->total((char *)acc + j * size, x + j * x_stride * r->in_size, r->count);
     finish_reduction(r, acc, y, y_stride, outputs);
 }
 
@@ -193,11 +198,15 @@ static void make_nests(Build *b, Reduce *r) {
     r->count = r->reduced.count;
     nest_with_axis(&r->kept);
     nest_with_axis(&r->reduced);
+}
+
+static bool goes_across(const Reduce *r, const Simd *simd) {
     const int64_t k = r->kept.stride[STEP_RANK + r->kept.rank - 1],
                   j = r->reduced.stride[r->reduced.rank - 1],
-                  n = r->reduced.dim[r->reduced.rank - 1];
-    r->across = r->kept.dim[r->kept.rank - 1] > 1 &&
-                (n == 1 || llabs(k) < llabs(j) || (n <= FEW && r->reduced.rank == 1 && k == n * j));
+                  n = r->reduced.dim[r->reduced.rank - 1],
+                  few = r->row_sums && j == 1 ? simd->few_summed : FEW;
+    return r->kept.dim[r->kept.rank - 1] > 1 &&
+           (n == 1 || llabs(k) < llabs(j) || (n <= few && r->reduced.rank == 1 && k == n * j));
 }
 
 /* The class in which x is reduced. Maxima and minima have the narrow class of x; sums and products
@@ -245,10 +254,13 @@ static bool reduce_build(Build *b, int choice, Kernel *k) {
     r->merge = simd->merge[class][r->kind];
     r->merge_rows = simd->merge_rows[class][r->kind];
     r->total = simd->total[class][r->kind];
+    if (class == CLASS_FLOAT && (r->kind == REDUCE_SUM || r->kind == REDUCE_MEAN))
+        r->row_sums = simd->row_sums;
     r->load = simd->load[class][in];
     r->store = simd->store[r->wide][out];
     r->in_size = dtype_size(in), r->out_size = dtype_size(out);
     make_nests(b, r);
+    r->across = goes_across(r, simd);
     k->run = reduce_run;
     k->self = r;
     return true;

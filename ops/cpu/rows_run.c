@@ -190,7 +190,7 @@ static void run_rows(const Tile *t, const Value *v, float *y, const float *x) {
     const int64_t n = t->columns, rows = t->rows;
     double none[TILE_ROWS] = {0}, *acc = (double *)(void *)room(t, v->acc);
     RowNumbers k[TILE_ROWS];
-    if (v->form == FORM_SUM) return s->row_sums(acc, x, n, rows);
+    if (v->form == FORM_SUM) return s->row_sums(acc, x, n, n, rows);
     if (v->form == FORM_MAX) return s->row_peaks((float *)(void *)acc, x, n, rows);
     row_numbers(t, v, k);
     switch (v->form) {

@@ -281,9 +281,11 @@ typedef struct Simd {
     /* Loops over rows of n floats, which follow each other, each with its numbers k (simd_rows.h).
        row_sums, row_squares and row_exps add to acc[r] the sum of x[i], of (x[i] - k[0])^2, and of
        y[i] = e^(x[i] - k[0]); if y is NULL, these are not stored. row_peaks makes acc[r] the
-       maximum of acc[r] and the row. row_scaled computes y[i] = (x[i] - k[0]) * k[1] * k[2] *
-       scale[i] + shift[i], where scale and shift may be NULL; if both are, k[3] is added. */
-    void (*row_sums)(double *acc, const float *x, int64_t n, int64_t rows);
+       maximum of acc[r] and the row. Only the rows of row_sums may have gaps: they are xs apart.
+       row_scaled computes y[i] = (x[i] - k[0]) * k[1] * k[2] * scale[i] + shift[i], where scale and
+       shift may be NULL; if both are, k[3] is added. */
+    int few_summed; /* rows of so few elements are summed faster by merge than by row_sums */
+    void (*row_sums)(double *acc, const float *x, int64_t xs, int64_t n, int64_t rows);
     void (*row_peaks)(float *acc, const float *x, int64_t n, int64_t rows);
     void (*row_squares)(double *acc, const float *x, const RowNumbers *k, int64_t n, int64_t rows);
     void (*row_exps)(float *y, double *acc, const float *x, const RowNumbers *k, int64_t n,

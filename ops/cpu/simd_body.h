@@ -361,6 +361,7 @@ typedef float Floats __attribute__((vector_size(WIDTH * sizeof(float)), aligned(
     static void name(void *py, const void *px, const int32_t *place, const void *pw, int64_t taps, \
                      int64_t n) {                                                                  \
         T *y = py;                                                                                 \
+#include "ops/cpu/simd_sums.h"
         const T *x = px, *w = pw;                                                                  \
         EACH y[i] = 0;                                                                             \
         for (; taps > 0; taps--, place += n, w += n) EACH {                                        \

@@ -146,7 +146,7 @@ enum { TOTAL_REST = 8 }; /* so many elements at the end are worth a block */
 #define MULTIPLY_double(w, x, y) ((w) * (x) + (y))
 #define MULTIPLY_int(w, x, y) ((uint64_t)(w) * (uint64_t)(x) + (uint64_t)(y))
 #define MULTIPLY_uint(w, x, y) MULTIPLY_int(w, x, y)
-DEFINE_BOTH(float_sum, double, float, (double)z + (double)x)
+DEFINE_SIDE(float_sum, double, float, (double)z + (double)x)
 DEFINE_SIDE(float_max, float, float, x > z || x != x ? x : z)
 DEFINE_SIDE(float_min, float, float, x < z || x != x ? x : z)
 DEFINE_BOTH(float_prod, double, float, (double)z *(double)x)

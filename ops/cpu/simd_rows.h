@@ -1,11 +1,7 @@
 /* simd_rows.h -- the loops over rows of floats for steps over rows (rows.c); included by
    simd_body.h. */
 
-/* Sum up rows of n elements that follow each other. They take several rows because a call for each
-   short row would cost as much as its sum. */
-static void row_sums(double *acc, const float *x, int64_t n, int64_t rows) {
-    for (int64_t r = 0; r < rows; r++) total_float_sum(acc + r, x + r * n, n);
-}
+/* The loops take several rows because a call for each short row would cost as much as its sum. */
 static void row_peaks(float *acc, const float *x, int64_t n, int64_t rows) {
     for (int64_t r = 0; r < rows; r++) total_float_max(acc + r, x + r * n, n);
 }

@@ -109,6 +109,7 @@ const Simd SIMD_TABLE = {
     .tap_channels = tap_channels,
     .softmax = {softmax_float, softmax_double},
     .row_sums = row_sums,
+    .few_summed = FEW_SUMMED,
     .row_peaks = row_peaks,
     .row_squares = row_squares,
     .row_exps = row_exps,

@@ -185,7 +185,7 @@ static Rows *rows_under_test;
 static void one_by_one(void *y, const void *x, int64_t columns, int64_t rows) {
     for (int64_t r = 0; r < rows; r++)
         table[0]->softmax[CLASS_FLOAT]((float *)y + r * columns, (const float *)x + r * columns,
-                                       columns);
+                                       columns, 1);
 }
 /* Draws ordinary rows, a few of them with one of the special numbers. */
 static void draw_rows(float *x, int64_t columns) {
@@ -254,6 +254,10 @@ static void softmax_of_rows(void **state) {
 
 /* Powers 2^e to the power of k/256: there the logarithm is a multiple of log 2 / 256, where the
    tables of pow change over. */
+        rows_under_test = table[t]->softmax[CLASS_FLOAT];
+        for (int64_t columns = 1; columns <= 2 * SIMD_SHORT; columns++)
+            if (check_rows(columns))
+                fail_msg("%s: rows of %d together", table[t]->name, (int)columns);
 static void powers_of_powers_of_2_are_accurate(void **state) {
     (void)state;
     enum { E = 5, K = 600, ALL = 2 * K + 1 };

@@ -100,22 +100,46 @@ static void hide(const Attention *a, float *row, int64_t low, int64_t high, floa
     for (int64_t j = 0; j < low; j++) row[j] = with;
     for (int64_t j = high; j < a->total; j++) row[j] = with;
 }
-/* Turns scores into weights whose sum is 1, or 0 if the query sees nothing. */
-static void weigh_row(const AttentionRun *run, const Rows *r, int64_t i) {
+/* Whether a row of scores hides everything. */
+static bool sees_nothing(const Simd *simd, const float *row, int64_t n) {
+    float greatest = -INFINITY;
+    if (n > 0 && row[0] > -INFINITY) return false;
+    simd->total[CLASS_FLOAT][REDUCE_MAX](&greatest, row, n);
+    return greatest == -INFINITY;
+}
+/* Applies everything to a row of scores that comes before the softmax. It is over the places
+   low..high-1, none if the query sees nothing. */
+static void prepare_row(const AttentionRun *run, const Rows *r, int64_t i, int64_t *low,
+                        int64_t *high) {
     const Attention *a = run->a;
-    float *row = r->scores + i * a->total, greatest = -INFINITY;
-    int64_t low, high;
+    float *row = r->scores + i * a->total;
     if (a->shown == SHOW_SCORES) show(run, r, i, row);
     if (a->cap != 0) cap(run, row);
     if (a->shown == SHOW_CAPPED) show(run, r, i, row);
     add_mask(run, r, i, row);
-    visible(a, r, i, &low, &high);
-    if (a->shown == SHOW_BIASED) hide(a, row, low, high, -INFINITY), show(run, r, i, row);
-    run->simd->total[CLASS_FLOAT][REDUCE_MAX](&greatest, row + low, high - low);
-    if (greatest == -INFINITY) low = high = 0;
-    run->simd->softmax[CLASS_FLOAT](row + low, row + low, high - low);
-    hide(a, row, low, high, 0);
-    if (a->shown == SHOW_WEIGHTS) show(run, r, i, row);
+    visible(a, r, i, low, high);
+    if (a->shown == SHOW_BIASED) hide(a, row, *low, *high, -INFINITY), show(run, r, i, row);
+    if (sees_nothing(run->simd, row + *low, *high - *low)) *low = *high = 0;
+}
+/* Turns rows i and i + 1, or only row i, into weights whose sum is 1, or 0 if the query sees
+   nothing. Rows that see all places are computed together. */
+static void weigh_rows(const AttentionRun *run, const Rows *r, int64_t i, int rows) {
+    const Attention *a = run->a;
+    float *first = r->scores + i * a->total;
+    int64_t low[2], high[2];
+    bool whole = rows == 2;
+    for (int k = 0; k < rows; k++) {
+        prepare_row(run, r, i + k, &low[k], &high[k]);
+        whole = whole && high[k] - low[k] == a->total;
+    }
+    if (whole) run->simd->softmax[CLASS_FLOAT](first, first, a->total, rows);
+    for (int k = 0; k < rows; k++) {
+        float *row = first + k * a->total;
+        if (!whole)
+            run->simd->softmax[CLASS_FLOAT](row + low[k], row + low[k], high[k] - low[k], 1);
+        hide(a, row, low[k], high[k], 0);
+        if (a->shown == SHOW_WEIGHTS) show(run, r, i + k, row);
+    }
 }
 
 /* ---- running */
@@ -128,7 +152,7 @@ static int run_block(const AttentionRun *run, const Rows *r, int part) {
                          place(run, ATTENTION_PRESENT_VALUE, r->b, group, 0)};
     const Kernel *product = a->product[part];
     if (product[0].run(&product[0], score, run->work + a->work[part][0])) return -1;
-    for (int64_t i = 0; i < a->rows; i++) weigh_row(run, r, i);
+    for (int64_t i = 0; i < a->rows; i += 2) weigh_rows(run, r, i, i + 1 < a->rows ? 2 : 1);
     return product[1].run(&product[1], mix, run->work + a->work[part][1]);
 }
 /* Runs the heads of a part. The result of run_block is ignored because a product of floats cannot

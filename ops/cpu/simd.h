@@ -273,8 +273,9 @@ typedef struct Simd {
        where a weight is 0, the element is ignored. n must be at least a vector. */
     void (*blend_pixels)(float *y, int64_t ys, const float *x, const int64_t offset[],
                          const float w[], int64_t taps, int64_t places, int64_t n);
-    void (*softmax[2])(void *y, const void *x, int64_t n); /* for CLASS_FLOAT and CLASS_DOUBLE */
-    /* The same for `rows` rows of at most SIMD_SHORT elements, one after the other. */
+    /* The softmax of `rows` rows of n elements, one after the other, for CLASS_FLOAT and
+       CLASS_DOUBLE. softmax_short: the same for rows of at most SIMD_SHORT elements. */
+    void (*softmax[2])(void *y, const void *x, int64_t n, int64_t rows);
     void (*softmax_short[2])(void *y, const void *x, int64_t columns, int64_t rows);
     /* The same for SIMD_BESIDE columns: y[r*ys + c] from x[r*xs + c], r < rows. */
     void (*softmax_columns[2])(void *y, int64_t ys, const void *x, int64_t xs, int64_t rows);

@@ -21,33 +21,42 @@ static inline uint32_t float_bits(float f) {
     return u;
 }
 
-/* Splits x = n*ln 2 + r with |r| <= ln(2)/2 and returns e^r - 1. Adding 1.5*2^23 rounds to an
-   integer, which is then in the low bits. The polynomial is fitted for the least relative error of
-   e^r, 3e-9. */
-static inline float exp_reduced(float x, int32_t *n) {
+/* Splits x = n*ln 2 + r with |r| <= ln(2)/2 and returns r and p with e^r = 1 + r + p * r^2. Adding
+   1.5*2^23 rounds to an integer, which is then in the low bits. The polynomial p is fitted for the
+   least relative error of e^r, 3e-9. */
+typedef struct Exponent {
+    float r, p;
+    int32_t n;
+} Exponent;
+static inline Exponent exp_split(float x) {
     const float t = FMA(x, 1.44269504f, 12582912.0f), k = t - 12582912.0f;
     float r = FMA(k, -0.693145752f, x), p = 0.00138145045f;
     r = FMA(k, -1.42860677e-6f, r);
     p = FMA(p, r, 0.00836876221f), p = FMA(p, r, 0.0416683927f), p = FMA(p, r, 0.166665196f),
     p = FMA(p, r, 0.49999994f);
-    *n = (int32_t)(float_bits(t) - 0x4B400000u);
-    return FMA(p * r, r, r);
+    return (Exponent){r, p, (int32_t)(float_bits(t) - 0x4B400000u)};
 }
+/* e^r - 1 */
+static inline float exp_less_1(Exponent e) { return FMA(e.p * e.r, e.r, e.r); }
+/* e^r: Horner's scheme is the more precise way only if FMA rounds once. */
+#ifdef FUSED
+static inline float exp_rest(Exponent e) { return FMA(FMA(e.p, e.r, 1.0f), e.r, 1.0f); }
+#else
+static inline float exp_rest(Exponent e) { return exp_less_1(e) + 1.0f; }
+#endif
 static inline float power_of_2(int32_t n) { return bits_float((uint32_t)(n + 127) << 23); }
 
 static inline float exp_float(float x) {
     const float low = x < exp_bounds[0] ? exp_bounds[0] : x,
                 c = low > exp_bounds[1] ? exp_bounds[1] : low;
-    int32_t n;
-    const float q = exp_reduced(c, &n) + 1.0f;
-    const int32_t half = n >> 1;
-    return q * power_of_2(half) * power_of_2(n - half);
+    const Exponent e = exp_split(c);
+    const int32_t half = e.n >> 1;
+    return exp_rest(e) * power_of_2(half) * power_of_2(e.n - half);
 }
 /* exp for x <= 89; results below the least normal number are 0. */
 static inline float exp_small(float x) {
-    int32_t n;
-    const float q = exp_reduced(x < flushed_bounds[0] ? flushed_bounds[0] : x, &n) + 1.0f;
-    return q * power_of_2(n); /* n = -127 gives 0, 128 infinity */
+    const Exponent e = exp_split(x < flushed_bounds[0] ? flushed_bounds[0] : x);
+    return exp_rest(e) * power_of_2(e.n); /* n = -127 gives 0, 128 infinity */
 }
 static inline float exp_flushed(float x) {
     return exp_small(x > flushed_bounds[1] ? flushed_bounds[1] : x);
@@ -78,8 +87,8 @@ static inline float erf_float(float x) {
    precision near 0. */
 static inline float tanh_float(float x) {
     const float y = fabsf(x) * 2.0f, c = y > 40.0f ? 40.0f : y;
-    int32_t n;
-    const float q = exp_reduced(c, &n), s = power_of_2(n), e = FMA(q, s, s - 1.0f);
+    const Exponent x2 = exp_split(c);
+    const float s = power_of_2(x2.n), e = FMA(exp_less_1(x2), s, s - 1.0f);
     return bits_float(float_bits(e / (e + 2.0f)) | (float_bits(x) & 0x80000000u));
 }
 

@@ -34,39 +34,24 @@ static inline double squares_of(const float *x, float less, int64_t n) {
 static void row_squares(double *acc, const float *x, const RowNumbers *k, int64_t n, int64_t rows) {
     for (int64_t r = 0; r < rows; r++) acc[r] += squares_of(x + r * n, k[r].k[0], n);
 }
-/* Computes y[i] = e^(x[i] - k[r].k[0]) and adds their sum, which is accumulated in LANES partial
-   sums, to acc[r]. y NULL: only the sum. */
-static inline void add_exps(float *y, float *lane, const float *x, float less, int64_t n) {
-    EACH {
-        const float e = exp_flushed(x[i] - less);
-        if (y) y[i] = e;
-        lane[i] += e;
-    }
-}
-/* The elements at the end are computed together with some before them, before anything is written,
-   because y may be x. */
-static inline float exps_of(float *y, const float *x, float less, int64_t n) {
-    float lane[LANES] = {0}, last[LANES];
-    const int64_t rest = n < LANES ? 0 : n % LANES;
-    int64_t at = 0;
-    if (rest)
-        for (int i = 0; i < LANES; i++) {
-            last[i] = exp_flushed(x[n - LANES + i] - less);
-            lane[i] = i < LANES - (int)rest ? 0 : last[i];
-        }
-    for (; at + LANES <= n; at += LANES) add_exps(y ? y + at : y, lane, x + at, less, LANES);
-    if (rest && y) memcpy(y + n - LANES, last, sizeof last);
-    else if (!rest && at < n) add_exps(y ? y + at : y, lane, x + at, less, n - at);
-    FOLD_LANES(lane);
-    return lane[0];
+/* Computes some rows, 1 or 2; y may be NULL. */
+static inline __attribute__((always_inline)) void some_exps(float *y, double *acc, const float *x,
+                                                            const RowNumbers *k, int64_t n,
+                                                            int rows) {
+    float less[2], total[2];
+    UNROLLED(int r = 0; r < rows; r++) less[r] = k[r].k[0];
+    exp_rows(y, x, less, total, n, rows, true);
+    UNROLLED(int r = 0; r < rows; r++) acc[r] += (double)total[r];
 }
 static void row_exps(float *y, double *acc, const float *x, const RowNumbers *k, int64_t n,
                      int64_t rows) {
-    if (!y)
-        for (int64_t r = 0; r < rows; r++) acc[r] += (double)exps_of(NULL, x + r * n, k[r].k[0], n);
-    else
-        for (int64_t r = 0; r < rows; r++)
-            acc[r] += (double)exps_of(y + r * n, x + r * n, k[r].k[0], n);
+    int64_t r = 0;
+    for (; n <= EXP_PAIRED && r + 2 <= rows; r += 2)
+        if (y) some_exps(y + r * n, acc + r, x + r * n, k + r, n, 2);
+        else some_exps(NULL, acc + r, x + r * n, k + r, n, 2);
+    for (; r < rows; r++)
+        if (y) some_exps(y + r * n, acc + r, x + r * n, k + r, n, 1);
+        else some_exps(NULL, acc + r, x + r * n, k + r, n, 1);
 }
 /* Computes y[i] = (x[i] - k[r].k[0]) * k[r].k[1] * k[r].k[2] * scale[i] + shift[i], rounded after
    each operation. scale NULL: there is no such factor. shift NULL: k[r].k[3] is added if scale is

@@ -1,30 +1,126 @@
 /* simd_softmax.h -- softmax of one row, of many short rows, and of columns; included by
    simd_body.h. */
 
-/* Computes the maximum, then exponentials and their sum (in LANES partial sums), then divides. */
-#define DEFINE_SOFTMAX(name, T, EXP, max)                                                      \
-    static inline void name##_part(T *y, const T *x, T peak, T *sum, int64_t n) {              \
-        EACH {                                                                                 \
-            const T e = EXP(x[i] - peak);                                                      \
-            y[i] = e;                                                                          \
-            sum[i] += e;                                                                       \
-        }                                                                                      \
-    }                                                                                          \
-    static void name(void *py, const void *px, int64_t rows) {                                 \
-        T *y = py;                                                                             \
-        const T *x = px;                                                                       \
-        T sum[LANES] = {0}, peak = (T)-INFINITY;                                               \
-        int64_t at = 0;                                                                        \
-        max(&peak, x, rows);                                                                   \
-        for (; at + LANES <= rows; at += LANES) name##_part(y + at, x + at, peak, sum, LANES); \
-        name##_part(y + at, x + at, peak, sum, rows - at);                                     \
-        FOLD_LANES(sum);                                                                       \
-        const T scale = 1 / sum[0];                                                            \
-        const int64_t n = rows;                                                                \
-        EACH y[i] *= scale;                                                                    \
+/* ---- exponentials of rows of floats and their sums, in LANES partial sums. Two rows that are not
+   too long are computed together, by the same operations as each alone, so that each fills the
+   waits of the other. */
+enum { EXP_PARTS = LANES / WIDTH, EXP_PAIRED = 768 };
+typedef int32_t Places __attribute__((vector_size(WIDTH * sizeof(int32_t)), may_alias));
+/* The first n places of a vector. */
+static inline Places places_before(int64_t n) {
+    static const int32_t place[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    Places at;
+    memcpy(&at, place, sizeof at);
+    return at < (int32_t)n;
+}
+/* any: elements may be greater than 89. */
+static inline Floats exp_floats(Floats x, bool any) {
+    float from[WIDTH], to[WIDTH];
+    memcpy(from, &x, sizeof from);
+    if (any) _Pragma("omp simd") for (int i = 0; i < WIDTH; i++) to[i] = exp_flushed(from[i]);
+    else _Pragma("omp simd") for (int i = 0; i < WIDTH; i++) to[i] = exp_small(from[i]);
+    memcpy(&x, to, sizeof to);
+    return x;
+}
+/* Computes y = e^(x - less[r]) for each row r of `rows` (1 or 2) rows, and total[r], their sum. y
+   may be x, or NULL: only the sums. */
+static inline __attribute__((always_inline)) void exp_rows(float *y, const float *x,
+                                                           const float less[], float total[],
+                                                           int64_t n, int rows, bool any) {
+    Floats sum[2][EXP_PARTS] = {{{0}}};
+    int64_t at = 0;
+    for (; at + LANES <= n; at += LANES) UNROLLED(int v = 0; v < rows * EXP_PARTS; v++) {
+            const int r = v / EXP_PARTS, part = v % EXP_PARTS;
+            const int64_t place = r * n + at + part * WIDTH;
+            const Floats e = exp_floats(*(const Floats *)(x + place) - less[r], any);
+            sum[r][part] += e;
+            if (y) *(Floats *)(y + place) = e;
+        }
+    for (; at + WIDTH <= n; at += WIDTH) UNROLLED(int r = 0; r < rows; r++) {
+            const int64_t place = r * n + at;
+            const Floats e = exp_floats(*(const Floats *)(x + place) - less[r], any);
+            sum[r][0] += e;
+            if (y) *(Floats *)(y + place) = e;
+        }
+    if (at < n) UNROLLED(int r = 0; r < rows; r++) {
+            const int64_t place = r * n + at;
+            const Floats e = exp_floats(LOAD_FIRST(x + place, n - at) - less[r], any);
+            sum[r][0] += (Floats)(places_before(n - at) & (Places)e);
+            if (y) STORE_FIRST(y + place, n - at, e);
+        }
+    UNROLLED(int r = 0; r < rows; r++) {
+        float lane[LANES];
+        memcpy(lane, sum[r], sizeof lane);
+        FOLD_LANES(lane);
+        total[r] = lane[0];
     }
-DEFINE_SOFTMAX(softmax_float, float, exp_small, total_float_max)
-DEFINE_SOFTMAX(softmax_double, double, exp, total_double_max)
+}
+
+/* ---- softmax: the maximum, exponentials and their sum, then a division. A NaN is ignored in the
+   maximum; it makes the sum a NaN. */
+static inline float softmax_peak(const float *x, int64_t n) {
+    const Floats least = (Floats){0} - INFINITY;
+    Floats best[EXTREMES] = {least, least, least, least};
+    float lane[WIDTH];
+    int64_t at = 0;
+    for (; at + EXTREMES * WIDTH <= n; at += EXTREMES * WIDTH)
+        UNROLLED(int v = 0; v < EXTREMES; v++)
+    best[v] = MAXIMUM(*(const Floats *)(x + at + v * WIDTH), best[v]);
+    for (; at + WIDTH <= n; at += WIDTH) best[0] = MAXIMUM(*(const Floats *)(x + at), best[0]);
+    if (at < n) {
+        const Places in = places_before(n - at);
+        const Floats last = LOAD_FIRST(x + at, n - at);
+        best[1] = MAXIMUM((Floats)((in & (Places)last) | (~in & (Places)least)), best[1]);
+    }
+    best[0] = MAXIMUM(best[0], best[1]), best[2] = MAXIMUM(best[2], best[3]);
+    best[0] = MAXIMUM(best[0], best[2]);
+    memcpy(lane, best, sizeof lane);
+    UNROLLED(int width = WIDTH / 2; width >= 1; width /= 2)
+    for (int i = 0; i < width; i++) lane[i] = lane[i + width] > lane[i] ? lane[i + width] : lane[i];
+    return lane[0];
+}
+static inline __attribute__((always_inline)) void softmax_rows(float *y, const float *x, int64_t n,
+                                                               int rows) {
+    float peak[2], scale[2];
+    UNROLLED(int r = 0; r < rows; r++) peak[r] = softmax_peak(x + r * n, n);
+    exp_rows(y, x, peak, scale, n, rows, false);
+    UNROLLED(int r = 0; r < rows; r++) scale[r] = 1 / scale[r];
+    int64_t at = 0;
+    for (; at + WIDTH <= n; at += WIDTH)
+        UNROLLED(int r = 0; r < rows; r++) * (Floats *)(y + r * n + at) *= scale[r];
+    if (at < n) UNROLLED(int r = 0; r < rows; r++) {
+            const Floats e = LOAD_FIRST(y + r * n + at, n - at) * scale[r];
+            STORE_FIRST(y + r * n + at, n - at, e);
+        }
+}
+static void softmax_float(void *py, const void *px, int64_t n, int64_t rows) {
+    float *y = py;
+    const float *x = px;
+    int64_t r = 0;
+    for (; n <= EXP_PAIRED && r + 2 <= rows; r += 2) softmax_rows(y + r * n, x + r * n, n, 2);
+    for (; r < rows; r++) softmax_rows(y + r * n, x + r * n, n, 1);
+}
+static inline void softmax_part(double *y, const double *x, double peak, double *sum, int64_t n) {
+    EACH {
+        const double e = exp(x[i] - peak);
+        y[i] = e;
+        sum[i] += e;
+    }
+}
+static void softmax_double(void *py, const void *px, int64_t n, int64_t rows) {
+    double *y = py;
+    const double *x = px;
+    for (; rows > 0; rows--, y += n, x += n) {
+        double sum[LANES] = {0}, peak = -(double)INFINITY;
+        int64_t at = 0;
+        total_double_max(&peak, x, n);
+        for (; at + LANES <= n; at += LANES) softmax_part(y + at, x + at, peak, sum, LANES);
+        softmax_part(y + at, x + at, peak, sum, n - at);
+        FOLD_LANES(sum);
+        const double scale = 1 / sum[0];
+        EACH y[i] *= scale;
+    }
+}
 
 /* Softmax of short rows: a block of rows lies side by side, so that one column of all of them is a
    vector. The result for a row does not depend on the others. */

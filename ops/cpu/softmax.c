@@ -1,8 +1,8 @@
 /* softmax.c -- softmax along the last axis, in float or double.
 
-   Contiguous rows are computed one at a time, or several short ones together. If another axis has
-   stride 1, columns along that axis are computed SIMD_BESIDE at a time, the last few of them in a
-   copy of full width. Otherwise rows that are not contiguous are packed before and unpacked
+   Contiguous rows are computed one after the other, or several short ones together. If another axis
+   has stride 1, columns along that axis are computed SIMD_BESIDE at a time, the last few of them in
+   a copy of full width. Otherwise rows that are not contiguous are packed before and unpacked
    afterwards. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
@@ -11,10 +11,7 @@ typedef struct Softmax {
     Operand x;
     Tail tail;
     int64_t rows, columns;
-    int size;
-    void (*row)(void *y, const void *x, int64_t n);
-    void (*short_rows)(void *y, const void *x, int64_t columns, int64_t rows); /* NULL: rows are
-                                                                                  long */
+    void (*run)(void *y, const void *x, int64_t columns, int64_t rows);
 } Softmax;
 
 static int softmax_choices(const Device *d, const Step *s) {
@@ -27,9 +24,7 @@ static int softmax_run(const Kernel *k, void *const slot[], void *work) {
     const Softmax *s = k->self;
     const char *x = operand_at(&s->x, slot, work);
     char *y = view_at(&s->tail.into, slot, work);
-    if (s->short_rows) s->short_rows(y, x, s->columns, s->rows);
-    for (int64_t r = 0; r < s->rows && !s->short_rows; r++)
-        s->row(y + r * s->columns * s->size, x + r * s->columns * s->size, s->columns);
+    s->run(y, x, s->columns, s->rows);
     tail_run(&s->tail, slot, work);
     return 0;
 }
@@ -99,10 +94,9 @@ static bool softmax_build(Build *b, int choice, Kernel *k) {
     const View *x = &b->step->view[1];
     const ComputeClass class = view_class(b->step->view, 2);
     if (columns_build(b, class, k)) return true;
-    s->row = b->device->simd->softmax[class];
-    s->size = dtype_size(class_dtype(class));
     s->columns = x->dim[x->rank - 1];
-    if (s->columns <= SIMD_SHORT) s->short_rows = b->device->simd->softmax_short[class];
+    s->run = s->columns <= SIMD_SHORT ? b->device->simd->softmax_short[class]
+                                      : b->device->simd->softmax[class];
     s->rows = s->columns ? view_count(x) / s->columns : 0;
     k->run = softmax_run;
     k->self = s;

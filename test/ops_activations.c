@@ -4,8 +4,9 @@
    numbers and NaN. An element must give the same bits wherever it lies in a run, so that a step cut
    into parts gives the bytes of the whole.
 
-   Softmax of short and long rows is tested in the same way, the greatest and least elements of runs
-   (NaN if the run has a NaN), and powers where the tables of the C library change over. */
+   Softmax of short and long rows is tested in the same way, sums of rows, the greatest and least
+   elements of runs (NaN if the run has a NaN) and of places of an image, and powers where the
+   tables of the C library change over. */
 #include "ops/cpu/processor.h"
 #include <math.h>
 #include <setjmp.h>
@@ -310,6 +311,79 @@ static void gate_off(float *y, const float *x, const float k[6], int64_t n) {
 }
 static void a_planted_error_is_seen(void **state) {
     (void)state;
+/* ---- sums of rows. A row's sum must not depend on the rows beside it. */
+enum { SUMS_ROWS = 11, SUMS_LONGEST = 150 };
+typedef void RowSums(double *acc, const float *x, int64_t xs, int64_t n, int64_t rows);
+static int wrong_sums(RowSums *sums, int64_t n) {
+    static float x[SUMS_ROWS * (SUMS_LONGEST + 3)];
+    const int64_t xs = n + n % 4;
+    double got[SUMS_ROWS], alone[SUMS_ROWS];
+    int wrong = 0;
+    for (int64_t i = 0; i < SUMS_ROWS * xs; i++)
+        x[i] = i % xs < n ? (float)(i * 37 % 101 - 50) * (i % 3 ? 0.01f : 1e4f) : NAN;
+    x[5 * xs] = INFINITY;
+    for (int r = 0; r < SUMS_ROWS; r++) got[r] = alone[r] = r;
+    sums(got, x, xs, n, SUMS_ROWS);
+    for (int r = 0; r < SUMS_ROWS; r++) {
+        double want = r, size = 1;
+        for (int64_t i = 0; i < n; i++)
+            want += (double)x[r * xs + i], size += fabs((double)x[r * xs + i]);
+        sums(alone + r, x + r * xs, xs, n, 1);
+        wrong += !(fabs(got[r] - want) <= 1e-15 * size || got[r] == want) || alone[r] != got[r];
+    }
+    return wrong;
+}
+static void leaves_an_element_out(double *acc, const float *x, int64_t xs, int64_t n,
+                                  int64_t rows) {
+    table[0]->row_sums(acc, x, xs, n - 1, rows);
+}
+static void sums_of_rows(void **state) {
+    (void)state;
+    for (int t = 0; t < tables; t++)
+        for (int64_t n = 1; n <= SUMS_LONGEST; n++)
+            if (wrong_sums(table[t]->row_sums, n))
+                fail_msg("%s: sums of rows of %d", table[t]->name, (int)n);
+    assert_true(wrong_sums(leaves_an_element_out, 8) > 0);
+}
+
+/* ---- maxima over places of an image */
+enum { PEAKS_WIDE = 70, PEAKS_ROWS = 3, PLACES = 5 };
+typedef void PeakRows(float *y, int64_t ys, const float *x, int64_t xs, const int64_t offset[],
+                      int64_t cells, int64_t rows, int64_t n);
+static int wrong_peaks(PeakRows *peaks, int64_t n, int64_t cells) {
+    enum { YS = PEAKS_WIDE + 1, XS = 2 * PEAKS_WIDE, ALL = (PEAKS_ROWS + PLACES) * XS };
+    static float x[ALL], y[PEAKS_ROWS * YS];
+    static const int64_t offset[PLACES] = {3, 0, 2 * XS + 1, XS + 5, 4 * XS};
+    int wrong = 0;
+    for (int i = 0; i < ALL; i++) x[i] = i % 23 == 5 ? NAN : (float)(i * 37 % 101 - 50);
+    for (int i = 0; i < PEAKS_ROWS * YS; i++) y[i] = 7.5f;
+    peaks(y, YS, x, XS, offset, cells, PEAKS_ROWS, n);
+    for (int r = 0; r < PEAKS_ROWS; r++)
+        for (int64_t c = 0; c < YS; c++) {
+            float want = c < n ? x[offset[0] + r * XS + c] : 7.5f;
+            for (int64_t t = 1; t < cells && c < n; t++) {
+                const float here = x[offset[t] + r * XS + c];
+                want = here > want || here != here ? here : want;
+            }
+            const float got = y[r * YS + c];
+            wrong += want != want ? got == got : got != want;
+        }
+    return wrong;
+}
+static void one_place_less(float *y, int64_t ys, const float *x, int64_t xs, const int64_t offset[],
+                           int64_t cells, int64_t rows, int64_t n) {
+    table[0]->peak_rows(y, ys, x, xs, offset, cells - 1, rows, n);
+}
+static void peaks_of_places(void **state) {
+    (void)state;
+    for (int t = 0; t < tables; t++)
+        for (int64_t n = 1; n <= PEAKS_WIDE; n++)
+            for (int64_t cells = 1; cells <= PLACES; cells++)
+                if (wrong_peaks(table[t]->peak_rows, n, cells))
+                    fail_msg("%s: %d places of %d", table[t]->name, (int)cells, (int)n);
+    assert_true(wrong_peaks(one_place_less, 20, 4) > 0);
+}
+
     const float k[6] = {1, 1};
     int seen = 0;
     float y;
@@ -335,3 +409,5 @@ int main(void) {
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
+        cmocka_unit_test(sums_of_rows),
+        cmocka_unit_test(peaks_of_places),

@@ -260,8 +260,9 @@ static bool pool_possible(const Step *s) {
 static int pool_choices(const Device *d, const Step *s) {
     return pool_possible(s) ? dnn_pool_choices(d, s) + 1 : 0;
 }
-/* Whether plane by plane is the fastest: for means of few cells, and for maxima whose windows move
-   by one place or do not overlap. For other maxima oneDNN is faster. */
+/* Whether plane by plane is the fastest: for means of few cells, and for maxima whose rows are read
+   in place or whose windows move by one place or do not overlap. For other maxima oneDNN is
+   faster. */
 static bool planes_first(const Step *s) {
     const StepWindow w = step_window(s);
     int64_t cells = 1;
@@ -271,7 +272,7 @@ static bool planes_first(const Step *s) {
         even &= w.stride[i] == 1 || w.stride[i] >= w.kernel[i];
     }
     return !view_is_channels_last(&s->view[0]) && !view_is_channels_last(&s->view[1]) &&
-           (s->param[POOL_KIND] == POOL_MAX ? even : cells <= PLANES_FEW);
+           (s->param[POOL_KIND] == POOL_MAX ? even || planes_peaks(s) : cells <= PLANES_FEW);
 }
 static bool pool_build_whole(Build *b, int choice, Kernel *k) {
     const size_t before = b->workspace;

@@ -3,12 +3,17 @@
 
    Some rows at a time are copied together with their padding, which does not change any result, or
    read in place. Each row of the window, and then each column, is one long vector operation over
-   all of them. This also computes results for the columns between two rows, which are not used. */
+   all of them. This also computes results for the columns between two rows, which are not used. For
+   maxima of floats whose windows do not move by one row and have no padding along the last two
+   axes, all rows of the window are one operation, which reads them in place. */
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
 /* ROOM: elements of a copy, at most, unless a single row has more. D, H, W: the spatial axes. */
 enum { ROOM = 4096, D = 0, H = 1, W = 2 };
+/* For Simd.peak_rows. PEAK_CELLS: rows of a window, at most. PEAK_COLUMNS: columns that windows
+   reach, at least; for fewer it is slow. */
+enum { PEAK_CELLS = 64, PEAK_COLUMNS = 16 };
 /* The divisors of a row of outputs whose windows have `cells` cells along the other two axes. */
 typedef struct Divisor {
     int64_t cells;
@@ -28,6 +33,8 @@ typedef struct Planes {
     bool flat, pads;       /* flat: each window is a part of one row; pads: windows reach
                               beyond the row */
     bool in_place;         /* the rows need no copy */
+    int64_t peaks;         /* columns that windows reach, if Simd.peak_rows runs down them; or 0 */
+    bool direct;           /* rows of results follow each other in the output, too */
     int64_t *cells[STEP_SPATIAL]; /* for means: by how many cells each output of an axis is
                                      divided */
     int ndivisor;                 /* for means in floats: the divisors of rows of outputs */
@@ -40,6 +47,7 @@ typedef struct Planes {
     void (*down)(void *acc, const void *x, int64_t stride, int64_t n);
     void (*across)(void *acc, const void *x, int64_t stride, int64_t n);
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
+    const Simd *simd;
 } Planes;
 
 static void start(const Planes *p, void *to, ComputeClass class, int64_t n) {
@@ -104,6 +112,11 @@ static void divide_row(const Planes *p, char *sum, int64_t cells) {
 }
 static void write_rows(const Planes *p, char *y, int64_t od, int64_t oh, int64_t height,
                        char *sum) {
+    if (p->kind == REDUCE_MAX && p->g.ys[W] == 1) {
+        p->simd->move_rows(y + (od * p->g.ys[D] + oh * p->g.ys[H]) * p->size, p->g.ys[H] * p->size,
+                           sum, p->pitch / p->g.stride[W] * p->size, height, p->g.out[W] * p->size);
+        return;
+    }
     for (int64_t r = 0; r < height; r++) {
         char *from = sum + r * (p->pitch / p->g.stride[W]) * p->wide_size;
         divide_row(p, from, p->cells[D][od] * p->cells[H][oh + r]);
@@ -122,6 +135,23 @@ static void merge_row(const Planes *p, const char *x, int64_t oh, char *copy, ch
         p->down(sum, from + k * p->g.dilation[W] * step * p->size, p->g.stride[W] * step,
                 p->g.out[W]);
 }
+/* Takes the maxima down the columns of the windows of `height` output rows. Returns whether there
+   are any: not if all planes of the windows lie in the padding. */
+static bool peaks_down(const Planes *p, const char *x, int64_t od, int64_t oh, int64_t height,
+                       float *line) {
+    int64_t offset[PEAK_CELLS], cells = 0;
+    for (int64_t k = 0; k < p->g.kernel[D]; k++) {
+        const int64_t d = od * p->g.stride[D] - p->g.begin[D] + k * p->g.dilation[D];
+        if (d < 0 || d >= p->g.in[D]) continue;
+        for (int64_t h = 0; h < p->g.kernel[H]; h++)
+            offset[cells++] =
+                d * p->g.xs[D] + (oh * p->g.stride[H] + h * p->g.dilation[H]) * p->g.xs[H];
+    }
+    if (cells)
+        p->simd->peak_rows(line, p->pitch, (const float *)(const void *)x,
+                           p->g.stride[H] * p->g.xs[H], offset, cells, height, p->peaks);
+    return cells > 0;
+}
 /* Computes output rows from `oh` on of output plane `od`. x, y: the volumes of one channel. */
 static void run_rows(const Planes *p, const char *x, char *y, char *work, int64_t od, int64_t oh) {
     const int64_t left = p->g.out[H] - oh, height = left < p->height ? left : p->height,
@@ -134,8 +164,8 @@ static void run_rows(const Planes *p, const char *x, char *y, char *work, int64_
         write_rows(p, y, od, oh, 1, sum);
         return;
     }
-    bool fresh = true;
-    for (int64_t k = 0; k < p->g.kernel[D]; k++) {
+    bool fresh = !p->peaks || !peaks_down(p, x, od, oh, height, (float *)(void *)line);
+    for (int64_t k = 0; k < p->g.kernel[D] && !p->peaks; k++) {
         const int64_t d = od * p->g.stride[D] - p->g.begin[D] + k * p->g.dilation[D];
         if (d < 0 || d >= p->g.in[D]) continue;
         merge_rows(p, x + d * p->g.xs[D] * p->size, oh, height, work + p->copy, line, fresh);
@@ -148,8 +178,9 @@ static void run_rows(const Planes *p, const char *x, char *y, char *work, int64_
                      .stride = p->g.stride[W],
                      .n = n / p->g.stride[W],
                      .cells = p->g.kernel[W]};
+    if (p->direct) sum = y + (od * p->g.ys[D] + oh * p->g.ys[H]) * p->size;
     merge_cells(p, sum, &c, true, p->across);
-    write_rows(p, y, od, oh, height, sum);
+    if (!p->direct) write_rows(p, y, od, oh, height, sum);
 }
 static int planes_run(const Kernel *k, void *const slot[], void *work) {
     const Planes *p = k->self;
@@ -192,6 +223,20 @@ static bool places_alone(const Window *g, int axis) {
     return g->kernel[axis] == 1 && !g->begin[axis] &&
            (g->out[axis] - 1) * g->stride[axis] < g->in[axis];
 }
+bool planes_peaks(const Step *s) {
+    const StepWindow w = step_window(s);
+    const View *y = &s->view[0], *x = &s->view[1];
+    int64_t cells = 1, reached = 0;
+    if (s->param[POOL_KIND] != POOL_MAX || y->dtype != DT_FLOAT || x->dtype != DT_FLOAT ||
+        x->stride[x->rank - 1] != 1 || w.n < 2 || w.stride[w.n - 2] == 1)
+        return false;
+    for (int i = 0; i < w.n; i++) {
+        reached = (y->dim[2 + i] - 1) * w.stride[i] + (w.kernel[i] - 1) * w.dilation[i] + 1;
+        if (i >= w.n - 2 && (w.begin[i] || reached > x->dim[2 + i])) return false;
+        if (i < w.n - 1) cells *= w.kernel[i];
+    }
+    return cells <= PEAK_CELLS && reached >= PEAK_COLUMNS;
+}
 /* Allocates room for rows with everything that their windows reach, and chooses how many rows are
    taken together, so that vector operations are long. */
 static void take_room(Build *b, Planes *p) {
@@ -205,6 +250,9 @@ static void take_room(Build *b, Planes *p) {
         (p->g.out[H] - 1) * p->g.stride[H] + (p->g.kernel[H] - 1) * p->g.dilation[H] + 1;
     p->in_place = !p->pads && !p->g.begin[H] && down <= p->g.in[H] && p->g.in[W] % s == 0 &&
                   p->g.xs[W] == 1 && p->g.xs[H] == p->g.in[W];
+    if (planes_peaks(b->step)) p->peaks = reached, p->pitch = (reached + s - 1) / s * s;
+    p->direct = p->kind == REDUCE_MAX && p->g.ys[W] == 1 && p->g.ys[H] == p->g.out[W] &&
+                p->pitch / s == p->g.out[W];
     p->height = ROOM / p->pitch < 1 || p->flat ? 1 : ROOM / p->pitch;
     if (p->height > p->g.out[H]) p->height = p->g.out[H];
     p->rows = (p->height - 1) * p->g.stride[H] + (p->g.kernel[H] - 1) * p->g.dilation[H] + 1;
@@ -239,6 +287,7 @@ bool planes_build(Build *b, Kernel *k) {
     p->down = floats ? simd->add_floats : simd->merge[both][p->kind];
     p->across = p->byte_start || floats ? p->down : simd->merge[p->wide][p->kind];
     p->store = p->byte_start ? store_bytes : simd->store[p->wide][dtype];
+    p->simd = simd;
     k->run = planes_run, k->self = p;
     return true;
 }

@@ -323,6 +323,10 @@ typedef struct Simd {
     const float *(*sweep)(const Sweep *, int vectors, int64_t rows);
     void (*windows)(const ChannelWindows *);
     /* y[point * ys + c] for c < channels: the values at the points of a tile, whose place i, j of
+    /* y[r*ys + c] = the maximum of x[offset[t] + r*xs + c] over t < cells, for r < rows, c < n; a
+       NaN stays a NaN. */
+    void (*peak_rows)(float *y, int64_t ys, const float *x, int64_t xs, const int64_t offset[],
+                      int64_t cells, int64_t rows, int64_t n);
        the image is cell[6 * i + j]. There must be at least a vector of channels. */
     void (*winograd_enter)(float *y, int64_t ys, const float *const cell[WINOGRAD_POINTS],
                            int64_t channels);

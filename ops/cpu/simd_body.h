@@ -468,3 +468,4 @@ static void fold(int64_t *at, const int64_t *from, int64_t places, int64_t strid
 #include "ops/cpu/simd_fft.h"
 
 #include "ops/cpu/simd_table.h"
+#include "ops/cpu/simd_peaks.h"

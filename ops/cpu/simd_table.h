@@ -135,6 +135,7 @@ const Simd SIMD_TABLE = {
     .sweep = sweep,
     .windows = windows,
     .winograd_enter = winograd_enter,
+    .peak_rows = peak_rows,
     .winograd_leave = winograd_leave,
     .lstm = lstm,
     .gru_reset = gru_reset,

@@ -1,10 +1,12 @@
-/* line.c -- joins chains of up to four instructions of an element-wise program into one pass.
+/* line.c -- joins chains of instructions of an element-wise program into one pass.
 
-   A chain adds a number to a varying value, multiplies it by up to two numbers and adds another:
-   ((x - k0) * k1) * k2 + k3, as normalizations and their scales do. The numbers must be invariant
-   along the row, and a tile must be a part of one row. The pass rounds after each operation, as the
-   chain does, so results do not change; for this reason divisions are not replaced by products. */
+   A chain adds a number to a varying value, multiplies it by up to two numbers, adds another and
+   limits the result to a range: ((x - k0) * k1) * k2 + k3, as normalizations and their scales do,
+   then the maximum and the minimum with constants. The numbers must be invariant along the row, and
+   a tile must be a part of one row. The pass rounds after each operation, as the chain does, so
+   results do not change; for this reason divisions are not replaced by products. */
 #include "ops/cpu/vector.h"
+#include <math.h>
 
 /* Matches a sum or product of a varying value and a number, and enters the number at `place` of the
    line. *rest is the varying value. */
@@ -21,26 +23,74 @@ static bool take_member(const Vector *v, const Scalar *c, bool sum, int place, L
     *rest = first ? c->b : c->a;
     return true;
 }
+/* Matches the maximum or minimum of a varying value, *rest, and a constant, *limit. */
+static bool take_limit(const Vector *v, const Scalar *c, int op, float *limit, int *rest) {
+    if (c->op != op) return false;
+    for (int swap = 0; swap < 2; swap++) {
+        const int varying = swap ? c->b : c->a, number = swap ? c->a : c->b;
+        const Instruction *source = &v->code[number];
+        if (v->code[varying].invariance != VARIES || !source->source ||
+            !v->source[source->a].literal || isnan(v->source[source->a].k))
+            continue;
+        *limit = (float)v->source[source->a].k, *rest = varying;
+        return true;
+    }
+    return false;
+}
+typedef struct Chain {
+    Line line;
+    int member[LINE + 2], n, at; /* at: the value that the next member must compute */
+} Chain;
+static bool may_join(const Vector *v, const int reads[], const Chain *chain) {
+    const Instruction *c = &v->code[chain->at];
+    return !c->source && !c->absorbed && !c->joined && (!chain->n || reads[chain->at] == 1);
+}
+/* Takes the limits at the end of a chain. A minimum and then a maximum are a range, too, if the
+   limits are in order. */
+static void take_limits(const Vector *v, const Scalar code[], const int reads[], Chain *chain) {
+    static const int order[] = {C_MIN, C_MAX, C_MIN};
+    Line *l = &chain->line;
+    bool low = false, high = false;
+    for (int k = 0; k < 3 && may_join(v, reads, chain); k++) {
+        float limit;
+        int rest;
+        const bool least = order[k] == C_MAX;
+        if ((least ? low : high) || !take_limit(v, &code[chain->at], order[k], &limit, &rest))
+            continue;
+        if (!least && low && limit < l->low) return;
+        if (least) l->low = limit, low = true;
+        else l->high = limit, high = true;
+        chain->member[chain->n++] = chain->at, chain->at = rest;
+    }
+}
+/* Whether a chain of one member is worth a pass: if its number is not a constant, it would have to
+   be copied along the row. */
+static bool varies_by_row(const Vector *v, const Line *l) {
+    for (int k = 0; k < LINE; k++)
+        if (l->number[k] >= 0 && v->code[l->number[k]].invariance == INVARIANT_ALONG) return true;
+    return false;
+}
 /* Joins the chain that ends with instruction i. The inner instructions must have no other
    readers. */
 static void join_at(Build *b, Vector *v, const Scalar code[], const int reads[], int i) {
-    Line line = {.number = {-1, -1, -1, -1}};
-    int member[LINE], n = 0, at = i;
-    for (int place = LINE - 1; place >= 0; place--) {
-        const Instruction *c = &v->code[at];
-        if (c->source || c->absorbed || c->joined || (n && reads[at] != 1)) break;
+    Chain chain = {.line = {.number = {-1, -1, -1, -1}, .low = -INFINITY, .high = INFINITY},
+                   .at = i};
+    take_limits(v, code, reads, &chain);
+    const int limits = chain.n;
+    for (int place = LINE - 1; place >= 0 && may_join(v, reads, &chain); place--) {
         int rest;
-        if (!take_member(v, &code[at], place == 0 || place == LINE - 1, place, &line, &rest))
+        if (!take_member(v, &code[chain.at], place == 0 || place == LINE - 1, place, &chain.line,
+                         &rest))
             continue;
-        member[n++] = at, at = rest;
+        chain.member[chain.n++] = chain.at, chain.at = rest;
     }
-    if (n < 2) return;
-    for (int k = 1; k < n; k++) v->code[member[k]].absorbed = true;
+    if (chain.n < 2 && !(chain.n && varies_by_row(v, &chain.line))) return;
+    for (int k = 1; k < chain.n; k++) v->code[chain.member[k]].absorbed = true;
     Instruction *to = &v->code[i];
-    to->a = to->b = to->c = at;
-    to->joined = b->device->simd->line;
+    to->a = to->b = to->c = chain.at;
+    to->joined = limits ? b->device->simd->limited : b->device->simd->line;
     to->line = ARENA_NEW(b->arena, Line, 1);
-    *to->line = line;
+    *to->line = chain.line;
 }
 
 void line_join(Build *b, Vector *v, const Scalar code[]) {

@@ -252,7 +252,8 @@ typedef struct Simd {
                      int64_t n);
     /* y[i] = (x[i] - zero) * scale, of unsigned and of signed bytes. y must not overlap x. */
     void (*from_bytes[2])(float *y, const void *x, float zero, float scale, int64_t n);
-    Pass *line;                  /* y[i] = ((x[i] - k[0]) * k[1]) * k[2] + k[3], each rounded */
+    Pass *line, *limited;        /* y[i] = ((x[i] - k[0]) * k[1]) * k[2] + k[3], each rounded;
+                                    limited: then no less than k[4] and no more than k[5] */
     Pass *quantize, *dequantize; /* y[i] = round(x[i] / k[0]) + k[1]; y[i] = (x[i] - k[0]) * k[1] */
     /* With x = x[i]: gate_sigmoid: y[i] = k[0] * x * sigmoid(k[1] * x + k[2] * x^3); gate_erf:
        y[i] = k[0] * x * (1 + erf(k[1] * x)). */
@@ -322,11 +323,11 @@ typedef struct Simd {
     /* Returns where prefetching ended. */
     const float *(*sweep)(const Sweep *, int vectors, int64_t rows);
     void (*windows)(const ChannelWindows *);
-    /* y[point * ys + c] for c < channels: the values at the points of a tile, whose place i, j of
     /* y[r*ys + c] = the maximum of x[offset[t] + r*xs + c] over t < cells, for r < rows, c < n; a
        NaN stays a NaN. */
     void (*peak_rows)(float *y, int64_t ys, const float *x, int64_t xs, const int64_t offset[],
                       int64_t cells, int64_t rows, int64_t n);
+    /* y[point * ys + c] for c < channels: the values at the points of a tile, whose place i, j of
        the image is cell[6 * i + j]. There must be at least a vector of channels. */
     void (*winograd_enter)(float *y, int64_t ys, const float *const cell[WINOGRAD_POINTS],
                            int64_t channels);

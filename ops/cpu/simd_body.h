@@ -324,6 +324,14 @@ APART static void line(float *y, const float *x, const float k[6], int64_t n) {
     const float low = k[0], first = k[1], second = k[2], more = k[3];
     EACH y[i] = (x[i] - low) * first * second + more;
 }
+APART static void limited(float *y, const float *x, const float k[6], int64_t n) {
+    NOT_CONTRACTED
+    const float low = k[0], first = k[1], second = k[2], more = k[3], least = k[4], most = k[5];
+    EACH {
+        const float z = (x[i] - low) * first * second + more, limit = z < least ? least : z;
+        y[i] = limit > most ? most : limit;
+    }
+}
 
 /* ---- activations: x times a gate */
 static void gate_sigmoid(float *y, const float *x, const float k[6], int64_t n) {
@@ -353,6 +361,7 @@ enum { SUMS = WIDTH == 16 ? 16 : 8 };
 typedef float Floats __attribute__((vector_size(WIDTH * sizeof(float)), aligned(4), may_alias));
 #define UNROLLED _Pragma("GCC unroll 16") for
 
+#include "ops/cpu/simd_sums.h"
 #include "ops/cpu/simd_taps.h"
 #include "ops/cpu/simd_onerow.h"
 
@@ -361,7 +370,6 @@ typedef float Floats __attribute__((vector_size(WIDTH * sizeof(float)), aligned(
     static void name(void *py, const void *px, const int32_t *place, const void *pw, int64_t taps, \
                      int64_t n) {                                                                  \
         T *y = py;                                                                                 \
-#include "ops/cpu/simd_sums.h"
         const T *x = px, *w = pw;                                                                  \
         EACH y[i] = 0;                                                                             \
         for (; taps > 0; taps--, place += n, w += n) EACH {                                        \
@@ -460,6 +468,7 @@ static void fold(int64_t *at, const int64_t *from, int64_t places, int64_t strid
 #include "ops/cpu/simd_levels.h"
 #include "ops/cpu/simd_extremes.h"
 #include "ops/cpu/simd_windows.h"
+#include "ops/cpu/simd_peaks.h"
 #include "ops/cpu/simd_winograd.h"
 #include "ops/cpu/simd_softmax.h"
 #include "ops/cpu/simd_rows.h"
@@ -468,4 +477,3 @@ static void fold(int64_t *at, const int64_t *from, int64_t places, int64_t strid
 #include "ops/cpu/simd_fft.h"
 
 #include "ops/cpu/simd_table.h"
-#include "ops/cpu/simd_peaks.h"

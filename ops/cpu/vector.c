@@ -165,6 +165,40 @@ static void find_spread(Vector *v) {
         v->code[c->a].spread = v->code[c->b].spread = v->code[c->c].spread = true;
     }
 }
+/* Marks sources of which only the first element is read, because they are the same along the row
+   and only numbers of passes. */
+static void find_numbers(Vector *v) {
+    if (v->rows_axis) return;
+    for (int k = 0; k < v->nsource; k++) v->source[k].number = v->source[k].repeated;
+    for (int i = 0; i < v->ncode; i++) {
+        const Instruction *c = &v->code[i];
+        if (c->source && (c->spread || i == v->ncode - 1)) v->source[c->a].number = false;
+    }
+}
+static void count_tiles(Vector *v) {
+    const Nest *n = &v->nest;
+    const int axis = n->rank - 1 - v->rows_axis;
+    const int64_t step = v->rows_axis ? v->tile_rows : v->tile_columns;
+    v->tiles = step ? (n->dim[axis] + step - 1) / step : 0;
+    v->outer = 1;
+    for (int a = 0; a < axis; a++) v->outer *= n->dim[a];
+}
+/* Makes tiles longer if the program is a single pass from one view to another. */
+static void lengthen_tiles(Vector *v) {
+    const int end = v->ncode - 1, last = v->nest.rank - 1;
+    const Instruction *c = &v->code[end], *x = &v->code[c->a];
+    if (v->rows_axis || !c->joined || !x->source || !v->y.native) return;
+    for (int i = 0; i < end; i++)
+        if (!v->code[i].source && !v->code[i].absorbed && v->code[i].invariance == VARIES) return;
+    if (!v->source[x->a].native || v->nest.stride[last] != 1 ||
+        v->nest.stride[(x->a + 1) * STEP_RANK + last] != 1)
+        return;
+    const int64_t columns = v->nest.dim[last];
+    for (int k = 0; k < v->nsource; k++)
+        if (k != x->a && !v->source[k].once && !v->source[k].number) return;
+    v->tile_columns = columns < LONG ? columns : LONG;
+    count_tiles(v);
+}
 /* Gives a register of its own to each source and each invariant value. The other values share
    registers: one is free again after the last use of its value. */
 static void assign_registers(Making *m) {
@@ -266,11 +300,7 @@ static void make_nest(Making *m) {
     v->repeat = v->rows_axis ? repeat_of(m->b->device->simd, (int)v->size, columns) : NULL;
     for (int i = 0; i < v->nsource; i++) /* along the axis of the tiles */
         v->source[i].repeated = n->stride[(i + 1) * STEP_RANK + n->rank - 1 - v->rows_axis] == 0;
-    const int axis = n->rank - 1 - v->rows_axis;
-    const int64_t step = v->rows_axis ? v->tile_rows : v->tile_columns;
-    v->tiles = step ? (n->dim[axis] + step - 1) / step : 0;
-    v->outer = 1;
-    for (int a = 0; a < axis; a++) v->outer *= n->dim[a];
+    count_tiles(v);
 }
 
 /* Whether view k is a single number whose value is known at compile time. */
@@ -361,6 +391,8 @@ Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const
     find_invariants(&m);
     line_join(b, v, own);
     find_spread(v);
+    find_numbers(v);
+    lengthen_tiles(v);
     const size_t before = b->workspace;
     assign_registers(&m);
     v->registers = b->workspace - before;

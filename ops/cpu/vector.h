@@ -4,9 +4,9 @@
 #define ISOMER_VECTOR_H
 #include "ops/cpu/cpu.h"
 
-/* BLOCK: the most bytes of a tile. FLOATS: the most elements of a tile of floats. MAX_CODE: the
-   most instructions of a program. */
-enum { BLOCK = 4096, FLOATS = 512, MAX_CODE = 256 };
+/* BLOCK: the most bytes of a tile. FLOATS: the most elements of a tile of floats. LONG: the same
+   for programs that need no registers. MAX_CODE: the most instructions of a program. */
+enum { BLOCK = 4096, FLOATS = 512, LONG = 4096, MAX_CODE = 256 };
 
 /* An operand of the program: a view or a constant. */
 typedef struct Source {
@@ -17,6 +17,7 @@ typedef struct Source {
     bool literal;  /* a constant of the program */
     bool repeated; /* equal for all tiles along the axis of the tiles: one row for all rows or one
                       element per row */
+    bool number;   /* only the first element of its register is read */
     size_t at;     /* its register: an offset into the scratch memory */
     double k;      /* the constant, if `literal` */
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
@@ -24,12 +25,14 @@ typedef struct Source {
 /* Whether a value differs between tiles, is the same for all tiles, or is the same for all tiles
    along their axis. In the last two cases only the first tile computes it. */
 typedef enum Invariance { VARIES, INVARIANT, INVARIANT_ALONG } Invariance;
-/* The pass ((x - k[0]) * k[1]) * k[2] + k[3]. number[j] is the value that holds k[j], or -1 if that
-   operation is absent; negative[j] says whether its sign is changed first. */
+/* The pass ((x - k[0]) * k[1]) * k[2] + k[3], limited to low..high. number[j] is the value that
+   holds k[j], or -1 if that operation is absent; negative[j] says whether its sign is changed
+   first. */
 enum { LINE = 4 };
 typedef struct Line {
     int number[LINE];
     bool negative[LINE];
+    float low, high;
 } Line;
 typedef struct Instruction {
     void (*op)(void *y, const void *a, const void *b, int64_t n); /* NULL: a source, or C_WHERE */

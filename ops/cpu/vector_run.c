@@ -14,7 +14,7 @@ typedef struct Tile {
 /* Runs a line with the numbers that its values hold now. Absent operations get numbers that leave x
    unchanged. */
 static void run_line(const Tile *t, const Instruction *c, void *to, const void *a, int64_t n) {
-    float k[] = {0, 1, 1, -0.0f, 0, 0};
+    float k[] = {0, 1, 1, -0.0f, c->line->low, c->line->high};
     for (int j = 0; j < LINE; j++) {
         const int from = c->line->number[j];
         if (from >= 0) k[j] = *(const float *)t->value[from];
@@ -154,6 +154,11 @@ static void load_tile(const Vector *v, Tile *t, char *const base[], const int64_
         int64_t stride[2];
         tile_strides(v, i + 1, stride);
         char *from = base[i + 1] + offset[i + 1] * s->size, *to = base[v->nsource + 1] + s->at;
+        if (s->number) {
+            s->load(to, from, 0, 1);
+            t->source[i] = to;
+            continue;
+        }
         if (!s->repeated && contiguous(t->rows, t->columns, stride)) {
             if (result && end->source && end->a == i) to = result;
             if (!s->native) s->load(to, from, 1, t->rows * t->columns);

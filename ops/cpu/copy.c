@@ -2,10 +2,12 @@
 
    Axes are joined first. Rows of consecutive elements are then moved as a whole. If the input is
    contiguous along another axis than the output, these two axes are walked in square tiles of about
-   a cache line, so that neither side touches a whole cache line for a single element. Repetition
-   and the interleaving of a few runs have kernels of their own. If the element types differ, the
-   copy is an element-wise program. */
+   a cache line, so that neither side touches a whole cache line for a single element. If the
+   innermost axes are short and the input has gaps along them, a longer axis is walked instead.
+   Repetition and the interleaving of a few runs have kernels of their own. If the element types
+   differ, the copy is an element-wise program. */
 #include "ops/cpu/cpu.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* The two axes that one call copies. Axis 0 is the innermost one of the output; axis 1 is the one
@@ -42,6 +44,14 @@ static void drop_axis(Nest *n, int axis) {
     for (int a = axis; a < n->rank; a++)
         n->dim[a] = n->dim[a + 1], ys[a] = ys[a + 1], xs[a] = xs[a + 1];
 }
+/* The longer axis before `inner` along which the input's elements lie closest together. */
+static int nearest_axis(const Nest *n, const int64_t xs[], int inner) {
+    int best = inner - 1;
+    for (int a = 0; a < inner - 1; a++)
+        if (n->dim[a] >= SHORT && (n->dim[best] < SHORT || llabs(xs[a]) < llabs(xs[best])))
+            best = a;
+    return best;
+}
 /* Moves two axes from the nest to the plane. A short axis along which the input is not contiguous,
    as with a few repetitions of each element or a few interleaved runs, becomes the outer loop. */
 static void take_plane(Copy *c) {
@@ -57,8 +67,10 @@ static void take_plane(Copy *c) {
     c->plane.n[0] = n->dim[inner], c->plane.y[0] = ys[inner], c->plane.x[0] = xs[inner];
     n->rank--;
     if (other < 0) return;
+    const bool gaps = !c->tiled && xs[inner] != 1 && n->dim[inner] * n->dim[other] < SHORT;
+    if (gaps) other = nearest_axis(n, xs, inner);
     c->plane.n[1] = n->dim[other], c->plane.y[1] = ys[other], c->plane.x[1] = xs[other];
-    const bool strided = c->plane.x[0] == 0 || c->tiled;
+    const bool strided = c->plane.x[0] == 0 || c->tiled || gaps;
     if (c->plane.n[0] < SHORT && strided && c->plane.n[1] > c->plane.n[0])
         exchange_planes(&c->plane), c->tiled = false;
     drop_axis(n, other);
@@ -241,9 +253,16 @@ void copy_run(const Copy *c, void *const slot[], void *work) {
     if (c->outer.count == 0) return;
     char *y = view_at(&c->y, slot, work);
     const char *x = view_at(&c->x, slot, work);
+    const int last = c->outer.rank - 1;
+    const int64_t n = last < 0 ? 1 : c->outer.dim[last],
+                  ys = last < 0 ? 0 : c->outer.stride[last] * c->size,
+                  xs = last < 0 ? 0 : c->outer.stride[STEP_RANK + last] * c->size;
     int64_t index[STEP_RANK] = {0}, offset[2] = {0};
-    do run_plane(c, y + offset[0] * c->size, x + offset[1] * c->size);
-    while (nest_next(&c->outer, 0, index, offset));
+    do {
+        char *to = y + offset[0] * c->size;
+        const char *from = x + offset[1] * c->size;
+        for (int64_t k = 0; k < n; k++) run_plane(c, to + k * ys, from + k * xs);
+    } while (nest_next(&c->outer, 1, index, offset));
 }
 
 static int copy_choices(const Device *d, const Step *s) {

@@ -40,7 +40,10 @@ static int64_t value_at(const Affine *a, int rank, const int64_t i[]) {
     for (int d = 0; d < rank; d++) sum += a->k[d] * i[d];
     return sum;
 }
-static int64_t floor_of(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+static int64_t floor_of(int64_t a, int64_t b) {
+    if (b == 1) return a; /* the usual case, without a division */
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
 /* Restricts the range range[0] <= v < range[1] to those v for which k * v + rest is 0 (eq), or is
    at least 0. */
 static void cut_range(bool eq, int64_t k, int64_t rest, int64_t range[2]) {
@@ -93,19 +96,31 @@ static void run_range(const RangesRun *run, int node, const int64_t i[], int64_t
     if (stride == 1 && step == 1) memcpy(to, x, (size_t)((high - low) * r->size));
     else move_elements(r->size, to, stride, x, step, &none, 0, high - low);
 }
+/* Moves the index of a row, and the offset of its place 0 in y, to the next row. */
+static void next_row(const Ranges *r, int64_t i[], int64_t *at) {
+    const View *y = &r->view[0];
+    for (int a = y->rank - 1; a >= 0; a--) {
+        if (a == r->along) continue;
+        *at += y->stride[a];
+        if (++i[a] < y->dim[a]) return;
+        *at -= y->dim[a] * y->stride[a], i[a] = 0;
+    }
+}
 static void run_part(void *job, int k) {
     const RangesRun *run = job;
     const Ranges *r = run->r;
     const View *y = &r->view[0];
-    const int64_t end = r->rows * (k + 1) / r->parts, length = y->dim[r->along];
-    for (int64_t row = r->rows * k / r->parts; row < end; row++) {
-        int64_t i[STEP_RANK] = {0}, rest = row, at = 0;
-        for (int a = y->rank - 1; a >= 0; a--) {
-            if (a == r->along) continue;
-            i[a] = rest % y->dim[a], rest /= y->dim[a];
-            at += i[a] * y->stride[a];
-        }
+    const int64_t first = r->rows * k / r->parts, end = r->rows * (k + 1) / r->parts,
+                  length = y->dim[r->along];
+    int64_t i[STEP_RANK] = {0}, rest = first, at = 0;
+    for (int a = y->rank - 1; a >= 0; a--) {
+        if (a == r->along) continue;
+        i[a] = rest % y->dim[a], rest /= y->dim[a];
+        at += i[a] * y->stride[a];
+    }
+    for (int64_t row = first; row < end; row++) {
         run_range(run, r->root, i, 0, length, run->data[0] + at * r->size);
+        next_row(r, i, &at);
     }
 }
 static int ranges_run(const Kernel *k, void *const slot[], void *work) {

@@ -201,7 +201,7 @@ bool hides_infinity(const ExNode *x) {
 
 /* ---- what follows */
 
-static const AtomInfo *want_atom(Prover *p, Nf want) {
+const AtomInfo *want_atom(Prover *p, Nf want) {
     Ratio c;
     return atom_info(p, nf_body(p, want, 0, &c)->term.factor[0].atom);
 }
@@ -221,9 +221,7 @@ void wants_hide(Prover *p, Parts *s, int from) {
 static bool is_bound(const AtomInfo *want) {
     return want->word == WANT_BOUNDED || want->word == WANT_BOUNDED_HIDDEN;
 }
-/* Returns whether the points at which the want x applies are shown to be among those at which the
-   same want is given. */
-static bool covered(Prover *p, Dom ctx, const Parts *given, const Part *x) {
+bool wants_covered(Prover *p, Dom ctx, const Parts *given, const Part *x) {
     Part *all = ARENA_NEW(p->arena, Part, given->n + 1);
     if (given->n) memcpy(all, given->v, sizeof *all * (size_t)given->n);
     all[given->n] = *x;
@@ -309,26 +307,6 @@ static bool has_point(Prover *p, Dom ctx, const Parts *given, const Part *part) 
         if (!project(p, &range.dom, range.var[k], 0, NULL)) return false;
     return prover_entails(p, here, range.dom);
 }
-/* Sets *d to the condition that the index of a WANT_PLACE is a place. False if the index is no
-   polynomial. */
-static bool place_range(Prover *p, const AtomInfo *want, Dom *d) {
-    Poly place, size;
-    if (want->word != WANT_PLACE || !as_polynomial(p, want->a, &place) ||
-        !as_polynomial(p, want->b, &size))
-        return false;
-    const Poly end = poly_sub(p->w, size, poly_int(p->w, 1));
-    const Lit l[] = {lit_ge(p, poly_add(p->w, place, size), 0), lit_ge(p, end, place)};
-    *d = dom_make(p, 2, l);
-    return true;
-}
-/* Returns whether a WANT_PLACE follows from the given ones: 4*i + j is a place of 4*n if i is one
-   of n and 0 <= j < 4. */
-static bool is_place(Prover *p, Dom ctx, const Parts *given, const Part *part) {
-    const Part x = part_open(p, part);
-    Dom goal;
-    return place_range(p, want_atom(p, x.nf), &goal) &&
-           prover_entails(p, with_given(p, dom_and(p, ctx, x.dom), given, place_range), goal);
-}
 /* Asks whether a want follows as a statement about the signs of real numbers: what is given is not
    0, or not negative. For WANT_BOUNDED the statement is that the argument of exp is at most 0, or
    at most one that is given. */
@@ -365,10 +343,9 @@ static void add_condition(Prover *p, Dom ctx, Lack *lack, Lit l) {
         if (lack->condition[k].p == l.p) return;
     if (lack->ncondition < CONDITIONS_MAX) lack->condition[lack->ncondition++] = l;
 }
-/* Collects conditions on sizes under which the want may follow: that each given part has a point,
-   and that a size by which it divides is not 0. */
-static void find_conditions(Prover *p, Dom ctx, const Parts *given, const Part *x, Lack *lack) {
+Lack wants_lack(Prover *p, Dom ctx, const Parts *given, const Part *x) {
     Poly size;
+    Lack found = {.want = x->nf}, *lack = &found;
     const AtomInfo *a = want_atom(p, x->nf);
     lack->condition = ARENA_NEW(p->arena, Lit, CONDITIONS_MAX);
     if (a->word == WANT_NONZERO && as_polynomial(p, a->a, &size))
@@ -380,6 +357,7 @@ static void find_conditions(Prover *p, Dom ctx, const Parts *given, const Part *
         Lits l = dom_lits(p, g.dom);
         for (int j = 0; j < l.n; j++) add_condition(p, ctx, lack, l.v[j]);
     }
+    return found;
 }
 
 /* Returns whether the want holds by itself, at the indices at which the output uses it. */
@@ -408,11 +386,10 @@ bool wants_follow(Prover *p, Dom ctx, const Parts *given, const Parts *wanted, b
         if (is_bound(want_atom(p, wanted->v[k].nf)) != bounded) continue;
         Part seen = bounded ? part_with(p, &wanted->v[k], WANT_BOUNDED) : wanted->v[k];
         const Part *x = &seen;
-        if (holds_anyway(p, ctx, x) || covered(p, ctx, given, x) || has_point(p, ctx, given, x) ||
-            is_place(p, ctx, given, x) || by_reals(p, ctx, given, x))
+        if (holds_anyway(p, ctx, x) || wants_covered(p, ctx, given, x) ||
+            has_point(p, ctx, given, x) || by_reals(p, ctx, given, x))
             continue;
-        *lack = (Lack){.want = x->nf};
-        find_conditions(p, ctx, given, x, lack);
+        *lack = wants_lack(p, ctx, given, x);
         return false;
     }
     return true;

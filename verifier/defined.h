@@ -25,16 +25,24 @@ enum { WANTS_MAX = 16 };
 int wants_of_function(Prover *, Dom ctx, Function, Nf a, Nf out[WANTS_MAX]);
 int wants_of_power(Prover *, Dom ctx, Nf a, Nf b, Nf out[WANTS_MAX]);
 
+const AtomInfo *want_atom(Prover *, Nf want); /* the AT_PAIR */
 bool wants_something(const ExNode *); /* does the node have wants? */
 bool hides_infinity(const ExNode *);  /* may it turn an infinite argument into a number? */
 /* Turns WANT_BOUNDED into WANT_BOUNDED_HIDDEN in the parts from number `from` on. */
 void wants_hide(Prover *, Parts *, int from);
+
+/* Returns whether the points at which the want x applies are shown to be among those at which the
+   same want is given. */
+bool wants_covered(Prover *, Dom ctx, const Parts *given, const Part *x);
 
 typedef struct Lack { /* the first want that was not shown to follow */
     Nf want;
     int ncondition; /* conditions on sizes under which it may follow */
     Lit *condition;
 } Lack;
+/* What is lacking if the want x does not follow. The conditions are that each given part has a
+   point, and that a size by which x divides is not 0. */
+Lack wants_lack(Prover *, Dom ctx, const Parts *given, const Part *x);
 /* True if, wherever ctx holds and all that is given, all that is wanted holds too. If `bounded`,
    only WANT_BOUNDED and WANT_BOUNDED_HIDDEN are wanted and only WANT_BOUNDED is used of what is
    given; otherwise these two are ignored. On false, Lack says what was not shown. */

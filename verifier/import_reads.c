@@ -157,7 +157,7 @@ static bool is_place(Prover *p, Dom d, Poly place, Poly size) {
     return prover_entails(p, d, dom_make(p, 2, l));
 }
 /* Lists what is read at the place that an index means, and a check of the index if it may lie
-   outside its axis. */
+   outside its axis. Among wants, checks are listed apart. */
 static void read_taken(Scope *s, const ExNode *x, Reach r, Parts *out) {
     Prover *p = s->m->p;
     Cell cell[CELLS_MAX];
@@ -168,7 +168,7 @@ static void read_taken(Scope *s, const ExNode *x, Reach r, Parts *out) {
     for (int k = 0; k < m; k++) {
         Poly e = import_place(s, x, index, &cell[k]);
         const Reach here = reach_where(p, r, cell[k].known);
-        if (!is_place(p, here.dom, e, size)) {
+        if (s->wants == s->checks && !is_place(p, here.dom, e, size)) {
             Nf check = nf_atom(p, atom_nested(p, AT_PAIR, WANT_PLACE, nf_polynomial(p, e),
                                               nf_polynomial(p, size)));
             add_part(p, out, (Part){r.n, r.var, here.dom, check});
@@ -181,6 +181,7 @@ static void read_element(Scope *s, const ExNode *x, Reach r, Parts *out) {
     Prover *p = s->m->p;
     Poly to[RANK_MAX];
     const Value v = s->node->in[x->word];
+    if (s->checks) return;
     s->m->any_stopping |= s->may_stop_nan && !s->wants;
     if (s->may_stop_nan && !s->wants && s->m->reads_asked == READS_PASSING) return;
     const Parts *inner = s->wants ? import_wants(s->m, v) : import_reads(s->m, v);
@@ -235,7 +236,7 @@ static void read_tree(Scope *s, Ex e, Reach r, Parts *out) {
     ex_get(p->w, e, &x);
     if (computed && read_exact(s, e, &x, r, out)) return;
     if (computed && computes(s, &x)) add_computed(s, e, r, out);
-    if (s->wants && p->exact && x.kind == EX_MAXIMUM) want_point(s, &x, r, out);
+    if (s->wants && !s->checks && p->exact && x.kind == EX_MAXIMUM) want_point(s, &x, r, out);
     if (x.kind == EX_AT) {
         read_element(s, &x, r, out);
     } else if (x.kind == EX_POW && !s->wants) {
@@ -256,9 +257,9 @@ static void read_tree(Scope *s, Ex e, Reach r, Parts *out) {
             read_tree(s, x.b, reach_where(p, r, no[k]), out);
     } else {
         for (int k = 0; k < ex_children(x.kind); k++) read_tree(s, x.child[k], r, out);
-        if (s->wants && wants_something(&x)) want_args(s, &x, r, out);
+        if (s->wants && !s->checks && wants_something(&x)) want_args(s, &x, r, out);
     }
-    if (s->wants && hides_infinity(&x)) wants_hide(p, out, before);
+    if (s->wants && !s->checks && hides_infinity(&x)) wants_hide(p, out, before);
 }
 
 /* Simplifies the parts and keeps one of equal ones. */
@@ -274,10 +275,10 @@ static void tidy(Prover *p, Dom ctx, Parts *s) {
     }
     *s = out;
 }
-static void look_at(NfImport *m, Value v, bool wants, Parts *out) {
+static void look_at(NfImport *m, Value v, bool wants, bool checks, Parts *out) {
     Node node = node_get(m->p->w, value_node(m->p->w, v));
     Scope scope = scope_new(m, &node, v);
-    scope.wants = wants, scope.range = import_range(m, v);
+    scope.wants = wants, scope.checks = checks, scope.range = import_range(m, v);
     read_tree(&scope, import_definition(m, v, &node), (Reach){0, NULL, DOM_TRUE}, out);
     tidy(m->p, import_range(m, v), out);
 }
@@ -292,7 +293,7 @@ const Parts *import_reads(NfImport *m, Value v) {
     if (s->done) return s;
     const bool is_input = import_is_input(m, v, &form);
     if (is_input && m->reads_asked != READS_COMPUTED) add_part(m->p, s, (Part){.nf = form});
-    else if (!is_input && !is_constant(m, v)) look_at(m, v, false, s);
+    else if (!is_input && !is_constant(m, v)) look_at(m, v, false, false, s);
     s->done = true;
     return s;
 }
@@ -300,7 +301,12 @@ const Parts *import_wants(NfImport *m, Value v) {
     Nf form;
     if (!v || v >= m->room || import_is_input(m, v, &form) || is_constant(m, v)) return &no_parts;
     Parts *s = &m->wants[v];
-    if (!s->done) look_at(m, v, true, s), s->done = true;
+    if (!s->done) look_at(m, v, true, false, s), s->done = true;
+    return s;
+}
+Parts import_checks(NfImport *m, Value v) {
+    Parts s = {0};
+    look_at(m, v, true, true, &s);
     return s;
 }
 Parts reads_subst(Prover *p, Dom ctx, const Parts *s, Map m) {

@@ -8,6 +8,7 @@
 #include "verifier/proof.h"
 #include "verifier/defined.h"
 #include "verifier/explain.h"
+#include "verifier/places.h"
 #include "verifier/rule_numbers.h"
 #include "verifier/reads.h"
 #include "verifier/cases.h"
@@ -25,6 +26,7 @@ typedef struct Attempt { /* lives in an arena, since prover_fail loses local var
     RuleNumbers numbers;
     bool any_numbers;     /* the proof holds for any values of the numbers that their types round */
     bool exact;           /* both sides do the same operations */
+    bool places;          /* no index need lie within its axis that need not do so on the left */
     bool refines;         /* the right side is defined wherever the left side is */
     bool refines_exactly; /* the same in terms of operations, also for maxima over empty sets */
     bool defines;         /* the right side may be defined where the left side is not */
@@ -163,6 +165,14 @@ static OutputWants output_wants(Attempt *a, int k, const char *defined) {
     explain_wants(&a->prover, "right wants", right);
     return (OutputWants){left, right, import_range(&a->import, i->from.out[k])};
 }
+/* Says in the proof's words what was not shown. */
+static void note_lack(Attempt *a, const char *what) {
+    Text t = text_new(a->prover.arena);
+    text_add(&t, "%s", what);
+    if (a->lack.want) text_add(&t, ": ");
+    nf_print(&a->prover, a->lack.want, &t);
+    a->lacks = t.data;
+}
 /* Shows that the right side is defined wherever the left side is. This is not part of the equality
    of forms: powers are total there, so the forms are equal everywhere. */
 static void refine(Attempt *a) {
@@ -180,11 +190,22 @@ static void refine(Attempt *a) {
     }
     p->maybe_empty = maybe_empty;
     if (a->refines) return;
-    Text t = text_new(p->arena);
-    text_add(&t, "the right side was not shown to be defined wherever the left side is");
-    if (a->lack.want) text_add(&t, ": ");
-    nf_print(p, a->lack.want, &t);
-    a->lacks = t.data;
+    note_lack(a, "the right side was not shown to be defined wherever the left side is");
+}
+
+/* Shows that operators on the right find their indices within their axes if those on the left do.
+   Whatever else is lacking, is not used if this fails. */
+static void check_places(Attempt *a) {
+    Prover *p = &a->prover;
+    const bool maybe_empty = p->maybe_empty; /* it is about the forms */
+    Lack lack = {0};
+    trace_stage(p->trace, "indices");
+    import_init(&a->import);
+    a->places = places_follow(&a->import, a->instance, &lack);
+    p->maybe_empty = maybe_empty;
+    if (a->places) return;
+    a->lack = lack;
+    note_lack(a, "an index on the right side was not shown to lie within its axis");
 }
 
 /* Shows the same in terms of operations: functions are uninterpreted, and a maximum wants an
@@ -369,12 +390,12 @@ static void attempt_proof(Attempt *a) {
    side is, and no maximum may be over an empty set. Otherwise it says why, and which conditions on
    sizes may help. */
 static bool proof_holds(Attempt *a) {
-    if (a->refines_exactly) return true;
-    if (a->prover.maybe_empty) {
+    if (a->places && a->refines_exactly) return true;
+    if (a->places && a->prover.maybe_empty) {
         a->proof.why = "a maximum may be over an empty set";
         return false;
     }
-    if (a->refines) return true;
+    if (a->places && a->refines) return true;
     a->proof.why = a->lacks ? a->lacks : "it was not shown where the right side is defined";
     for (int k = 0; k < a->lack.ncondition; k++)
         add_missing(a, a->lack.condition[k], "definedness");
@@ -469,6 +490,7 @@ static void run_stages(Attempt *a) {
     if (!optional_stage(a, same_operations)) a->exact = false;
     if (a->exact && (!a->refines || p->maybe_empty) && !stage(a, refine_exactly))
         a->refines_exactly = false;
+    if (!stage(a, check_places)) a->places = false;
     a->proof.proved = proof_holds(a);
     if (!a->proof.proved) return;
     a->numbers = rule_numbers(p->w, p->arena, a->instance);

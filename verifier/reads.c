@@ -27,17 +27,14 @@ static bool solve_index(Prover *p, Poly e, Symbol x, Poly *value) {
     return solve_for(p, e, x, value) ||
            solve_for(p, poly_without_shared(p->w, e, NULL, NULL), x, value);
 }
-/* Solves for the values of the variables of the part `of` at which its element `all` is the element
-   `one`. The result is a guess that the caller checks. */
-static Map solve(Prover *p, const Part *of, const AtomInfo *one, const AtomInfo *all) {
+Map reads_solve(Prover *p, const Part *of, int n, const Poly one[], const Poly all[]) {
     Symbol *from = ARENA_NEW(p->arena, Symbol, VARIABLES_MAX);
     Poly *to = ARENA_NEW(p->arena, Poly, VARIABLES_MAX);
     Map m = {0, from, to};
     for (bool more = true; more;) {
         more = false;
-        for (int i = 0; i < all->nindex && m.n < VARIABLES_MAX; i++) {
-            const Poly e =
-                poly_subst(p->w, poly_sub(p->w, all->index[i], one->index[i]), m.n, m.from, m.to);
+        for (int i = 0; i < n && m.n < VARIABLES_MAX; i++) {
+            const Poly e = poly_subst(p->w, poly_sub(p->w, all[i], one[i]), m.n, m.from, m.to);
             Poly value;
             for (int k = 0; k < of->nvar; k++) {
                 if (among(of->var[k], m.n, from) || !solve_index(p, e, of->var[k], &value))
@@ -59,7 +56,7 @@ static bool among_those(Prover *p, Dom ctx, const Part *x, const Part *y) {
     const AtomInfo *a = element(p, one.nf), *b = element(p, all.nf);
     if (!a || !b || a->word != b->word || a->nindex != b->nindex) return false;
     prover_spend(p, 1 + a->nindex);
-    const Map m = solve(p, &all, a, b);
+    const Map m = reads_solve(p, &all, a->nindex, a->index, b->index);
     const Dom rest = dom_subst(p, all.dom, m);
     for (int k = 0; k < all.nvar; k++)
         if (!among(all.var[k], m.n, m.from)) return false;
@@ -105,7 +102,7 @@ static bool reads_where(Prover *p, const AtomInfo *a, const Part *part, Dom *d) 
     const AtomInfo *b = element(p, all.nf);
     if (!b || a->word != b->word || a->nindex != b->nindex) return false;
     prover_spend(p, 1 + a->nindex);
-    const Map solved = solve(p, &all, a, b);
+    const Map solved = reads_solve(p, &all, a->nindex, a->index, b->index);
     Symbol *from = ARENA_NEW(p->arena, Symbol, solved.n + all.nvar);
     Poly *to = ARENA_NEW(p->arena, Poly, solved.n + all.nvar);
     Symbol free[VARIABLES_MAX];

@@ -13,4 +13,7 @@ typedef enum Reading { READS_SAME, READS_MORE, READS_OTHER } Reading;
    values were compared. Each sum and maximum is assumed to have an element. */
 Reading reads_compare(Prover *, Dom ctx, const Symbol *index, const IndexSplits *, const Parts *,
                       const Parts *);
+/* Solves for the values of the variables of the part `of` at which its n indices `all` are `one`.
+   The result is a guess, for some of the variables, that the caller checks. */
+Map reads_solve(Prover *, const Part *of, int n, const Poly one[], const Poly all[]);
 #endif

@@ -41,6 +41,7 @@ typedef struct Refute {
     Number *param_value;
     enum Data data;
     int64_t elements; /* the most elements of a tensor */
+    bool fails[2];    /* on the left, on the right: an index in the data is outside its axis */
     bool left_only;   /* searches for elements that only the left side defines */
     bool values_only; /* outputs whose sizes differ do not count */
     bool small;
@@ -154,7 +155,7 @@ static bool in_type(const Refute *r, DType d, const Tensor *t) {
     }
     return good;
 }
-static bool run_node(Refute *r, NodeId id) {
+static bool run_node(Refute *r, NodeId id, bool *fails) {
     Node n = node_get(r->w, id);
     const void *bytes;
     if (r->tensor[n.out].v) return true;
@@ -167,17 +168,18 @@ static bool run_node(Refute *r, NodeId id) {
     for (int k = 0; k < n.nout; k++) {
         Ex e = sig_define(r->w, n.sig, k);
         Tensor *t = &r->tensor[n.out + (Value)k];
-        Eval eval = {r->w, r->num, r->sizes, n.nin, in, r->i->nreal, r->param, r->param_value};
+        Eval eval = {r->w,        r->num,   r->sizes,       n.nin, in,
+                     r->i->nreal, r->param, r->param_value, fails};
         if (!e || !shape_of(r, n.out + (Value)k, t) || !eval_tensor(&eval, e, t, NULL) ||
             !in_type(r, value_type(r->w, n.out + (Value)k)->dtype, t))
             return false;
     }
     return true;
 }
-static bool run_graph(Refute *r, const Graph *g) {
+static bool run_graph(Refute *r, const Graph *g, bool *fails) {
     NodeList live = graph_live(r->w, r->arena, g);
     for (int k = 0; k < live.n; k++)
-        if (!run_node(r, live.v[k])) return false;
+        if (!run_node(r, live.v[k], fails)) return false;
     return true;
 }
 static bool run_both(Refute *r) {
@@ -187,7 +189,8 @@ static bool run_both(Refute *r) {
     for (int k = 0; k < r->i->nreal; k++)
         r->param_value[k] = r->num->ratio(
             (int64_t)random_below(&r->random, 9) + (r->data == DATA_INTEGERS ? -3 : 1), 2);
-    return run_graph(r, &r->i->from) && run_graph(r, &r->i->to);
+    r->fails[0] = r->fails[1] = false;
+    return run_graph(r, &r->i->from, &r->fails[0]) && run_graph(r, &r->i->to, &r->fails[1]);
 }
 
 /* ---- comparing */
@@ -202,13 +205,17 @@ static bool differ(const Refute *r, Number a, Number b) {
     double x = a.real, y = b.real, scale = fabs(x) > fabs(y) ? fabs(x) : fabs(y);
     return fabs(x - y) > margin * (1 + scale);
 }
-/* Returns the first element that differs; -1 if none does, -2 if the sizes differ. */
+/* What is found instead of an element that differs: nothing; the sizes differ; or only the right
+   side fails. */
+enum { SAME = -1, OTHER_SIZES = -2, FAILS = -3 };
+/* Returns the first element that differs, or SAME or OTHER_SIZES. */
 static int64_t first_difference(const Refute *r, const Tensor *a, const Tensor *b) {
-    if (a->rank != b->rank || memcmp(a->dim, b->dim, sizeof *a->dim * (size_t)a->rank)) return -2;
+    if (a->rank != b->rank || memcmp(a->dim, b->dim, sizeof *a->dim * (size_t)a->rank))
+        return OTHER_SIZES;
     int64_t n = tensor_count(a);
     for (int64_t k = 0; k < n; k++)
         if (differ(r, a->v[k], b->v[k])) return k;
-    return -1;
+    return SAME;
 }
 static bool any_known(const Refute *r, const Tensor *t) {
     int64_t n = tensor_count(t);
@@ -217,7 +224,7 @@ static bool any_known(const Refute *r, const Tensor *t) {
     return n == 0;
 }
 static bool left_known(const Refute *r) {
-    for (int k = 0; k < r->i->from.nout; k++)
+    for (int k = 0; k < r->i->from.nout && !r->fails[0]; k++)
         if (any_known(r, &r->tensor[r->i->from.out[k]])) return true;
     return false;
 }
@@ -254,11 +261,15 @@ static void describe_inputs(const Refute *r, int output, int64_t at, Text *t) {
         text_add(t, "\ninput %%%s ", input_name(r->w, r->i->input[k]));
         tensor_print(r, &r->tensor[r->i->input[k]], t);
     }
-    if (at == -2) {
+    if (at == OTHER_SIZES) {
         text_add(t, "\noutput %d has other sizes: ", output + 1);
         tensor_print(r, a, t);
         text_add(t, " and ");
         tensor_print(r, b, t);
+        return;
+    }
+    if (at == FAILS) {
+        text_add(t, "\nan index on the right side is outside its axis");
         return;
     }
     int64_t index[RANK_MAX], rest = at;
@@ -275,21 +286,31 @@ static const int64_t *values(const Refute *r) {
     for (int k = 0; k < r->i->nsymbol; k++) v[k] = r->value[r->i->symbol[k]];
     return v;
 }
+static void found_difference(Refute *r, int output, int64_t at, Refutation *out) {
+    Text t = text_new(r->arena);
+    describe_inputs(r, output, at, &t);
+    out->found = true;
+    out->output = output;
+    out->exact = r->num == &numbers_ratio;
+    out->text = t.data;
+    out->value = values(r);
+}
+/* An operator whose index is outside its axis fails as a whole. If the left side fails, there is
+   nothing to compare; if a result has no elements, the right side may fail. */
 static bool compare_sides(Refute *r, Refutation *out) {
-    for (int k = 0; k < r->i->from.nout; k++) {
-        int64_t at =
-            first_difference(r, &r->tensor[r->i->from.out[k]], &r->tensor[r->i->to.out[k]]);
-        if (at == -1 || (at == -2 && r->values_only)) continue;
-        Text t = text_new(r->arena);
-        describe_inputs(r, k, at, &t);
-        out->found = true;
-        out->output = k;
-        out->exact = r->num == &numbers_ratio;
-        out->text = t.data;
-        out->value = values(r);
+    const Graph *from = &r->i->from, *to = &r->i->to;
+    bool fails = r->fails[1];
+    for (int k = 0; k < from->nout && !r->fails[0]; k++) {
+        const Tensor *left = &r->tensor[from->out[k]];
+        const int64_t at = first_difference(r, left, &r->tensor[to->out[k]]);
+        fails &= tensor_count(left) > 0;
+        if (at == SAME || (at == OTHER_SIZES && r->values_only)) continue;
+        found_difference(r, k, at, out);
         return true;
     }
-    return false;
+    if (r->fails[0] || !fails) return false;
+    found_difference(r, 0, FAILS, out);
+    return true;
 }
 /* Tries one set of data: in rationals if these give numbers in every output, otherwise in doubles.
    False if the sides cannot be computed. */

@@ -11,6 +11,7 @@ typedef struct Scope {
     const Node *node;
     Dom range;         /* the range of the indices of the element */
     bool wants;        /* import_reads.c collects wants, not elements that are read */
+    bool checks;       /* with wants: only of indices, and only those of this definition */
     bool may_stop_nan; /* the element may be a number although what is read here is NaN */
     bool padded;       /* inside a product whose factors are read wherever they have elements
                           (READS_PADDED) */

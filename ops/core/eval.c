@@ -119,6 +119,7 @@ static bool eval_take(Walk *k, const ExNode *x, Number *out) {
     k->value[s] = ex_place(k->e->num->approx(index), extent);
     bool outside = k->value[s] < 0;
     if (outside) *out = k->e->num->call(FN_RECIP, k->e->num->ratio(0, 1));
+    if (outside && k->e->outside) *k->e->outside = true;
     bool good = outside || eval_tree(k, x->b, out);
     k->value[s] = before;
     return good;

@@ -18,6 +18,7 @@ typedef struct Eval { /* everything that an expression is evaluated with */
     int nparam;
     const uint32_t *param; /* the names (`word` of EX_PARAM) .. */
     const Number *value;   /* .. and the values of the parameters */
+    bool *outside; /* if not NULL, set to true if an index in the data is outside its axis */
 } Eval;
 
 int64_t tensor_count(const Tensor *);

@@ -3,7 +3,8 @@
 
    scatterelements: y[i..], with the index on one axis replaced by index[i..], becomes updates[i..].
    scatternd: y[index[i.., :].., t..] becomes updates[i.., t..]. A place that occurs twice is
-   updated twice, in order. scatteradd and scatterndadd add the updates; scattermax, scattermin,
+   updated twice, in order. scatteradd and scatterndadd add the updates (a sum of truth values is
+   whether any of them is true); scattermax, scattermin,
    scatterndmax and scatterndmin keep the greatest or least of all. These six have definitions: the
    element combined with the updates whose index is its place.
 
@@ -22,18 +23,21 @@ static double real_join(int64_t how, double a, double b) {
            : how == SCATTER_MIN ? (a < b ? a : b)
                                 : b;
 }
-static int64_t whole_join(int64_t how, int64_t a, int64_t b) {
+static int64_t whole_join(int64_t how, int64_t a, int64_t b, bool natural) {
     if (how == SCATTER_ADD) return (int64_t)((uint64_t)a + (uint64_t)b);
     if (how == SCATTER_MUL) return (int64_t)((uint64_t)a * (uint64_t)b);
-    return how == SCATTER_MAX ? (a > b ? a : b) : how == SCATTER_MIN ? (a < b ? a : b) : b;
+    if (how != SCATTER_MAX && how != SCATTER_MIN) return b;
+    const bool less = natural ? (uint64_t)a < (uint64_t)b : a < b;
+    return less == (how == SCATTER_MAX) ? b : a;
 }
+/* A sum of truth values is their disjunction. */
 static void put_element(const View *y, void *const slot[], int64_t to, const View *u, int64_t from,
                         int64_t how) {
-    if (kernel_is_integer(y))
-        kernel_set_integer(
-            y, slot, to,
-            whole_join(how, kernel_integer(y, slot, to), kernel_integer(u, slot, from)));
-    else
+    if (kernel_is_integer(y)) {
+        const int64_t x = whole_join(how, kernel_integer(y, slot, to),
+                                     kernel_integer(u, slot, from), y->dtype == DT_UINT64);
+        kernel_set_integer(y, slot, to, y->dtype == DT_BOOL ? x != 0 : x);
+    } else
         kernel_set_real(y, slot, to,
                         real_join(how, kernel_real(y, slot, to), kernel_real(u, slot, from)));
 }
@@ -86,6 +90,10 @@ static int params_elements(Call *c, int64_t param[]) {
 static Ex unmet(Call *c, Dims i, int how) {
     return how == SCATTER_ADD ? num(c, 0, 1) : at(c, 0, i);
 }
+/* Returns whether there is a definition: truth values are not added as numbers. */
+static bool adds_numbers(Call *c, int how) {
+    return how != SCATTER_ADD || c->in[0]->dtype != DT_BOOL;
+}
 static Ex negated(Call *c, Ex x) { return mul(c, num(c, -1, 1), x); }
 /* The element combined with `update` for all k for which the condition holds (k may have no
    axes). */
@@ -101,6 +109,7 @@ static Ex joined(Call *c, Dims i, Dims k, Cond met, Ex update, int how) {
 static Ex elements_joined(Call *c, Dims i, int how) {
     Dims x = c->in[0]->dim, index = c->in[1]->dim;
     const int a = axis(c, AXIS, x.n);
+    if (!adds_numbers(c, how)) return 0;
     const Dims from = bound(c, (Dims){1, {index.v[a]}}), place = bound(c, (Dims){1, {x.v[a]}});
     const Dims j = dims_with(i, a, from.v[0]);
     const Ex met = when(c, when_eq(c, place.v[0], i.v[a]), at(c, 2, j), unmet(c, i, how)),
@@ -209,6 +218,7 @@ static int kernel_nd(const Step *s, void *const slot[]) {
 static Ex places_joined(Call *c, Dims i, int how) {
     const Dims x = c->in[0]->dim, index = c->in[1]->dim, u = c->in[2]->dim;
     const int places = index.n - 1, q = x.n - (u.n - places);
+    if (!adds_numbers(c, how)) return 0;
     Dims size = {.n = places}, at_index = index, at_update = {.n = u.n}, place = {.n = q};
     for (int k = 0; k < places; k++) size.v[k] = index.v[k];
     for (int k = 0; k < q; k++) place.v[k] = x.v[k];

@@ -284,6 +284,14 @@ bool give_attr(Import *s, int attr, const OnnxAttr *t) {
     return d->kind == A_INTS || list.n == 1 || import_fail(s, "attribute %s is a list", d->name);
 }
 
+/* Whether a single integer is one that a double would round. The limits of its type stand for no
+   limit, as which they may be rounded. */
+static bool beyond_doubles(DType type, const void *bytes) {
+    const bool whole = dtype_class(type) == 'I' || dtype_class(type) == 'U';
+    const int64_t n = whole ? element_integer(type, bytes, 0) : 0;
+    const bool limit = type == DT_UINT64 ? n == -1 : n == INT64_MIN || n == INT64_MAX;
+    return whole && !limit && fabs(element_real(type, bytes, 0)) > 0x1p53;
+}
 bool give_input(Import *s, int attr, int k) {
     const AttrDef *d = &s->op->attrs[attr];
     if (k >= s->nin || !s->in[k]) return true;
@@ -303,6 +311,8 @@ bool give_input(Import *s, int attr, int k) {
     if (!poly_constant(s->w, type_count(s->w, &type), &count) || count != 1 ||
         !element_readable(type.dtype))
         return import_fail(s, "input %d is not a single number", k);
+    if (d->kind == A_REAL && beyond_doubles(type.dtype, bytes))
+        return import_fail(s, "input %d is an integer that no double holds", k);
     if (d->kind == A_REAL)
         return give_real(s, attr, element_real(type.dtype, bytes, 0), type.dtype == DT_DOUBLE);
     OnnxAttr t = {.kind = ONNX_ATTR_INT, .i = element_integer(type.dtype, bytes, 0)};

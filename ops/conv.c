@@ -105,6 +105,8 @@ static const char *shape_integer(Call *c) {
     if (c->in[2] && !dims_single(c, c->in[2]->dim))
         return "the zero point of x must be a single number";
     const char *why = shape_windows(c, integer, DT_INT32);
+    if (!why) why = zero_typed(c, 2, 0);
+    if (!why) why = zero_typed(c, 3, 1);
     return why ? why : per_axis_fits(c, 3, c->in[1]->dim.v[0]);
 }
 static Ex define_integer(Call *c, Dims i) { return define_windows(c, i, integer); }
@@ -182,6 +184,8 @@ static const char *shape_qlinear(Call *c) {
         if (!dims_single(c, c->in[single[k]]->dim))
             return "scales and zero points other than those of w must be single numbers";
     const char *why = shape_windows(c, qlinear, c->in[Y_ZERO]->dtype);
+    if (!why) why = zero_typed(c, X_ZERO, X);
+    if (!why) why = zero_typed(c, W_ZERO, W);
     for (int k = W_SCALE; k <= W_ZERO && !why; k++) why = per_axis_fits(c, k, c->in[W]->dim.v[0]);
     return why;
 }

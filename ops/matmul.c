@@ -63,6 +63,8 @@ static const char *fit_sides(Call *c, int second, int first_a, int first_b, int 
 static const char *shape_integer(Call *c) {
     const char *why = shape_product(c, 1, DT_INT32);
     if (!is_byte(c->in[0]) || !is_byte(c->in[1])) return "not supported for these element types";
+    if (!why) why = zero_typed(c, 2, 0);
+    if (!why) why = zero_typed(c, 3, 1);
     return why ? why : fit_sides(c, 1, 2, 3, 1);
 }
 static Ex define_integer(Call *c, Dims i) { return define_product(c, i, 1, 2, 3); }
@@ -117,6 +119,8 @@ static const char *shape_qlinear(Call *c) {
         return "not supported for these element types";
     if (!dims_single(c, c->in[Y_SCALE]->dim) || !dims_single(c, c->in[Y_ZERO]->dim))
         return "scale and zero point of the result must be single numbers";
+    if (!why) why = zero_typed(c, A_ZERO, A);
+    if (!why) why = zero_typed(c, B_ZERO, B);
     return why ? why : fit_sides(c, B, A_SCALE, B_SCALE, 2);
 }
 static Ex define_qlinear(Call *c, Dims i) {

@@ -46,6 +46,10 @@ static bool wide_float(DType t) { return dtype_class(t) == 'F' && dtype_bits(t) 
 static bool wide_whole(DType t) {
     return (dtype_class(t) == 'I' || dtype_class(t) == 'U') && dtype_bits(t) >= 8;
 }
+/* Whether the quantized numbers are integers of at least 8 bits, and the zero point one of them. */
+static bool zero_fits(Call *c, DType quantized) {
+    return wide_whole(quantized) && (!has(c, ZERO) || c->in[ZERO]->dtype == quantized);
+}
 /* Stores the place in scale and zero that belongs to an index. Returns false if they are in blocks:
    the place would be a quotient of the index, and there is no definition. */
 static bool place_of(Call *c, Dims i, Poly *place) {
@@ -60,14 +64,14 @@ static bool place_of(Call *c, Dims i, Poly *place) {
 static Ex define_quantize(Call *c, Dims i) {
     Poly place;
     if (!place_of(c, i, &place)) return 0;
-    if (!wide_float(c->in[X]->dtype) || !wide_whole(c->out[0].dtype)) return 0;
+    if (!wide_float(c->in[X]->dtype) || !zero_fits(c, c->out[0].dtype)) return 0;
     return round_saturate(c, divide(c, at(c, X, i), at_per_axis(c, SCALE, place)),
                           at_per_axis(c, ZERO, place));
 }
 static Ex define_dequantize(Call *c, Dims i) {
     Poly place;
     if (!place_of(c, i, &place)) return 0;
-    if (!wide_whole(c->in[X]->dtype) || !wide_float(c->out[0].dtype)) return 0;
+    if (!zero_fits(c, c->in[X]->dtype) || !wide_float(c->out[0].dtype)) return 0;
     return mul(c, minus_zero(c, at(c, X, i), at_per_axis(c, ZERO, place)),
                at_per_axis(c, SCALE, place));
 }

@@ -1,14 +1,17 @@
 /* digest.c -- computes the digest of what an operator means: the hash of its definition, printed
    for a fixed family of signatures. The family has every combination of element type, ranks, kinds
-   of sizes and forms of attributes that shape() accepts. It is made in a World of its own, so that
-   the digest depends on nothing else. The digest of a composite is computed from the text of its
+   of sizes and forms of attributes that shape() accepts. Real attributes are variables, or numbers
+   if the operator has no definition for variables. If it has none for inputs of one type, they are
+   bytes, and scales floats. The family is made in a World of its own, so that the digest depends on
+   nothing else. The digest of a composite is computed from the text of its
    expansion and the digests of the operators in it. */
 #include "ops/operator/digest.h"
 #include "ops/operator/signature.h"
 #include <ctype.h>
 #include <string.h>
 
-enum { INPUTS = 6, LISTS = 2 * RANK_MAX, NAME = 64 };
+/* INPUTS: the most inputs; ALIKE: the most if all have one type. */
+enum { INPUTS = 9, ALIKE = 6, LISTS = 2 * RANK_MAX, NAME = 64 };
 typedef enum SizesForm { SYMBOLS, SOME_ONES, NUMBERS, SIZES_FORMS } SizesForm;
 /* How list attributes are filled: one symbol per axis; two per axis; two per axis, zero for every
    other axis; two in all; one per spatial axis; the axes backwards; the sizes of input 0 unchanged;
@@ -30,8 +33,11 @@ typedef enum ListForm {
    If there are more than WORDS_ALL combinations of words, at most two words at a time differ from
    their first value. */
 enum { RANKS = RANK_MAX + 1, PATTERNS = 4, COMMON_RANK = 5, COMMON_AXIS = 2, WORDS_ALL = 64 };
+typedef enum TypesForm { ONE_TYPE, BYTES, BYTES_OF_FLOAT, TYPES_FORMS } TypesForm;
 typedef struct Variant {
     DType dtype;
+    TypesForm types;   /* BYTES_OF_FLOAT: input 0 is of floats */
+    bool numbers;      /* real attributes are numbers */
     int rank, pattern; /* rank: of input 0; pattern: how the ranks of the other inputs follow from
                           it */
     SizesForm sizes;
@@ -43,7 +49,8 @@ typedef struct Family {
     World *w;
     const Op *op;
     Text *text;
-    Sig last; /* the last signature printed: newer ones have greater numbers */
+    bool defined; /* a signature that was printed has a definition */
+    Sig last;     /* the last signature printed: newer ones have greater numbers */
     Poly list[ATTRS_MAX][LISTS];
     /* size, entry: the symbols made so far; 0: not made yet */
     Poly size[INPUTS][RANKS], entry[ATTRS_MAX][LISTS];
@@ -104,7 +111,8 @@ static void family_attribute(Family *f, const AttrDef *d, Variant *v, int k, Att
     int n = d->kind == A_INT ? 1 : d->kind == A_INTS ? list_length(d, v) : 0;
     for (int entry = 0; entry < n; entry++) f->list[k][entry] = list_entry(f, d, v, k, entry, n);
     out->ints = (PolyList){n, f->list[k]};
-    if (d->kind == A_REAL) out->real = ex_param(f->w, d->name);
+    if (d->kind == A_REAL)
+        out->real = v->numbers ? ex_rational(f->w, 2 * k - 1, 3) : ex_param(f->w, d->name);
     if (d->kind == A_DTYPE) out->word = (int)v->dtype;
     if (d->kind != A_ENUM) return;
     out->word = v->words % word_count(d);
@@ -123,14 +131,37 @@ static void print_signature(Family *f, Sig sig) {
         type_print(f->w, type_get(f->w, info->out[j]), f->text);
         text_add(f->text, " : ");
         if (define) ex_print(f->w, define, f->text);
+        f->defined |= define != 0;
         text_add(f->text, "\n");
     }
+}
+/* Returns whether the name of input k ends in "scale". */
+static bool is_scale(const Op *op, int k) {
+    const char *name = op->in;
+    while (k--) name += strcspn(name, " "), name += strspn(name, " ");
+    const size_t n = strcspn(name, " ?"), end = strlen("scale");
+    return n >= end && !strncmp(name + n - end, "scale", end);
+}
+static DType type_of(const Family *f, const Variant *v, int input) {
+    if (v->types == ONE_TYPE) return v->dtype;
+    const bool real = is_scale(f->op, input) || (input == 0 && v->types == BYTES_OF_FLOAT);
+    return real ? DT_FLOAT : DT_UINT8;
+}
+/* Returns whether an attribute is a number of the element type. */
+static bool has_elements(const Op *op) {
+    bool any = false;
+    for (const AttrDef *d = op->attrs; d && d->name; d++) any |= d->element;
+    return any;
+}
+static bool lacks_definition(Family *f, Sig sig) {
+    return f->op->define && !sig_info(f->w, sig)->why && !sig_define(f->w, sig, 0);
 }
 static void print_variant(Family *f, Variant v, int nin) {
     Attr attr[ATTRS_MAX];
     TypeId in[INPUTS];
+    const int words = v.words;
     for (int k = 0; k < nin; k++) {
-        Type t = {.dtype = v.dtype, .known = true, .dim.n = rank_of(&v, k)};
+        Type t = {.dtype = type_of(f, &v, k), .known = true, .dim.n = rank_of(&v, k)};
         for (int a = 0; a < t.dim.n; a++) t.dim.v[a] = size_of(f, &v, k, a);
         in[k] = type_intern(f->w, &t);
     }
@@ -139,6 +170,11 @@ static void print_variant(Family *f, Variant v, int nin) {
     Sig sig = sig_intern(f->w, f->op, attr, nin, in, 2);
     if (sig > f->last && !sig_info(f->w, sig)->why) print_signature(f, sig);
     if (sig > f->last) f->last = sig;
+    v.words = words;
+    if (!v.numbers && v.dtype == DT_FLOAT && has_elements(f->op) && lacks_definition(f, sig)) {
+        v.numbers = true;
+        print_variant(f, v, nin);
+    }
 }
 
 /* Removes and returns the least significant digit of *n. */
@@ -155,7 +191,7 @@ static int words_changed(const Family *f, int words) {
         if (d->kind == A_ENUM) n += next_digit(&words, word_count(d)) > 0;
     return n;
 }
-static void print_inputs(Family *f, int nin) {
+static void print_inputs(Family *f, int nin, TypesForm types) {
     static const DType dtypes[] = {DT_FLOAT, DT_INT64};
     int patterns = nin > 1 ? PATTERNS : 1, axes = 1, words = 1,
         lists = attrs_count(f->op->attrs) ? LIST_FORMS : 1;
@@ -165,7 +201,8 @@ static void print_inputs(Family *f, int nin) {
     }
     for (int n = 2 * RANKS * patterns * SIZES_FORMS * lists * axes * words - 1; n >= 0; n--) {
         int k = n;
-        Variant v = {.dtype = dtypes[next_digit(&k, 2)],
+        Variant v = {.types = types,
+                     .dtype = dtypes[next_digit(&k, 2)],
                      .rank = next_digit(&k, RANKS),
                      .pattern = next_digit(&k, patterns)};
         v.sizes = (SizesForm)next_digit(&k, SIZES_FORMS);
@@ -173,6 +210,7 @@ static void print_inputs(Family *f, int nin) {
         v.axis = next_digit(&k, axes);
         v.words = k;
         if (v.axis > 0 && v.axis >= v.rank) continue;
+        if (types != ONE_TYPE && (v.dtype != DT_FLOAT || v.rank > COMMON_RANK)) continue;
         if (v.sizes != SYMBOLS && !is_common(&v)) continue;
         if (words <= WORDS_ALL || words_changed(f, v.words) <= 2) print_variant(f, v, nin);
     }
@@ -181,7 +219,12 @@ static void print_family(World *w, const Op *op, Text *text) {
     Family f = {.w = w, .op = op, .text = text};
     bool variadic;
     int least = op_arity(op, &variadic), most = variadic ? least + 1 : op_input_count(op);
-    for (int nin = least; nin <= most && nin <= INPUTS; nin++) print_inputs(&f, nin);
+    for (int nin = least; nin <= most && nin <= INPUTS; nin++) {
+        f.defined = false;
+        if (nin <= ALIKE) print_inputs(&f, nin, ONE_TYPE);
+        for (int types = BYTES; op->define && types < TYPES_FORMS && !f.defined; types++)
+            print_inputs(&f, nin, (TypesForm)types);
+    }
 }
 
 /* Prints the text of an expansion, then the digest of each operator in it, which are the names that

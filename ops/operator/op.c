@@ -338,6 +338,11 @@ const char *per_axis_fits(Call *c, int input, Poly n) {
     need_eq(c, c->in[input]->dim.v[0], n);
     return NULL;
 }
+const char *zero_typed(Call *c, int zero, int of) {
+    return !has(c, zero) || c->in[zero]->dtype == c->in[of]->dtype
+               ? NULL
+               : "a zero point has another element type than what it shifts";
+}
 Ex minus_zero(Call *c, Ex x, Ex zero) { return zero ? sub(c, x, zero) : x; }
 Ex round_saturate(Call *c, Ex x, Ex zero) {
     int bits = dtype_bits(c->out[0].dtype);

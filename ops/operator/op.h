@@ -154,6 +154,8 @@ const char *inputs_single(Call *, int n, const int input[]);
 /* Returns NULL if the scale or zero point is a single number or omitted, or has one axis, which is
    then required to have size n; else the reason why not. */
 const char *per_axis_fits(Call *, int input, Poly n);
+/* Says what is wrong if zero point `zero` is given and has another type than input `of`. */
+const char *zero_typed(Call *, int zero, int of);
 Ex minus_zero(Call *, Ex x, Ex zero); /* x - zero; x if there is no zero point */
 /* round(x) + zero, saturated to the integers that out[0] can hold. Returns 0, no definition, for
    64-bit integers, as their limits cannot be numbers of an expression. */

@@ -38,12 +38,13 @@ const Op op_hardsigmoid = {"hardsigmoid",           "x",   "y",
                            .onnx = onnx_hardsigmoid};
 
 /* clip: x limited to min..max; max wins where it is less than min. A bound at the greatest float32
-   stands for no bound. */
+   stands for no bound, so there is a definition only if the bounds are numbers: a rule's variable
+   could be either. */
 #define GREATEST "3.4028234663852886e38"
 enum { MIN, MAX };
 static const AttrDef clip_attrs[] = {
-    [MIN] = {"min", A_REAL, "-" GREATEST, .draw = "-1 0 -1/2"},
-    [MAX] = {"max", A_REAL, GREATEST, .draw = "1/4 1 6"},
+    [MIN] = {"min", A_REAL, "-" GREATEST, .element = true, .draw = "-1 0 -1/2"},
+    [MAX] = {"max", A_REAL, GREATEST, .element = true, .draw = "1/4 1 6"},
     {0},
 };
 static const char *clip_shape(Call *c) { return same_type(c, "FIU"); }
@@ -56,6 +57,8 @@ static bool unbounded(Call *c, Ex bound, double sign) {
 }
 static Ex define_clip(Call *c, Dims i) {
     Ex y = at(c, 0, i), least = real(c, MIN), greatest = real(c, MAX);
+    double number;
+    if (!ex_number(c->w, least, &number) || !ex_number(c->w, greatest, &number)) return 0;
     if (!unbounded(c, least, -1)) y = max2(c, y, least);
     return unbounded(c, greatest, 1) ? y : min2(c, y, greatest);
 }

@@ -2,7 +2,7 @@
 #include "ops/operator/op.h"
 enum { VALUE, SHAPE, DTYPE };
 static const AttrDef attrs[] = {
-    [VALUE] = {"value", A_REAL, "0", .draw = "0 1 -1/2"},
+    [VALUE] = {"value", A_REAL, "0", .element = true, .draw = "0 1 -1/2"},
     [SHAPE] = {.name = "shape", .kind = A_INTS},
     [DTYPE] = {.name = "dtype", .kind = A_DTYPE, .init = "F"},
     {0},

@@ -2,9 +2,10 @@
    axes, then the ends; negative pads cut. */
 #include "ops/operator/op.h"
 enum { PADS, VALUE };
-static const AttrDef attrs[] = {[PADS] = {.name = "pads", .kind = A_INTS},
-                                [VALUE] = {"value", A_REAL, "0", .draw = "0 1 -1/2"},
-                                {0}};
+static const AttrDef attrs[] = {
+    [PADS] = {.name = "pads", .kind = A_INTS},
+    [VALUE] = {"value", A_REAL, "0", .element = true, .draw = "0 1 -1/2"},
+    {0}};
 
 static const char *shape(Call *c) {
     Dims x = c->in[0]->dim;

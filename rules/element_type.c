@@ -99,6 +99,21 @@ static bool retype_side(const Retyping *x, const Graph *g, Graph *out) {
     return true;
 }
 
+/* Fails if the other type makes 0 or infinity of a number of the rule that is an element. */
+static bool keeps_numbers(const Retyping *x, const Graph *g) {
+    const NodeList live = graph_live(x->w, x->arena, g);
+    for (int k = 0; k < live.n; k++) {
+        const Node n = node_get(x->w, live.v[k]);
+        Attr attr[ATTRS_MAX];
+        sig_attr(x->w, n.sig, attr);
+        for (int j = 0; j < attrs_count(n.op->attrs); j++)
+            if (is_float(x->w, n.out) && !attr_keeps(x->w, &n.op->attrs[j], &attr[j], x->to))
+                return error_set(x->error, E_INVALID, n.op->name, "has a number that is lost in %s",
+                                 dtype_name(x->to));
+    }
+    return true;
+}
+
 /* Whether the other type rounds a number that fills a tensor differently than F does. */
 static bool rounds_numbers(const Retyping *x, const Graph *g) {
     const NodeList live = graph_live(x->w, x->arena, g);
@@ -120,7 +135,9 @@ bool rule_instance_retyped(World *w, Arena *a, const Instance *i, DType to, Inst
                            Error *e) {
     const Retyping x = {w, a, to, e};
     *out = *i;
-    if (!retype_side(&x, &i->from, &out->from) || !retype_side(&x, &i->to, &out->to)) return false;
+    if (!retype_side(&x, &i->from, &out->from) || !retype_side(&x, &i->to, &out->to) ||
+        !keeps_numbers(&x, &i->from) || !keeps_numbers(&x, &i->to))
+        return false;
     out->from_stated = out->from, out->to_stated = out->to;
     out->input = out->from.in;
     out->floats = to;

@@ -64,13 +64,13 @@ static bool match_type(MatchState *s, const Type *pattern, const Type *value) {
     return true;
 }
 
-/* Matches a number in the attributes of a node with results of this type. The value of a fill is an
-   element of that type. Any other number is an attribute, which is held as a float whatever type is
-   computed with; in double precision it therefore is the rounded number, not the decimal that it
-   was read as. */
-static bool match_real(MatchState *s, const Op *op, DType type, Ex pattern, Ex value) {
+/* Matches a number in the attributes of a node with results of this type. The value of a fill or of
+   a padding and the bounds of a clip are elements of that type. Any other number is held as a float
+   whatever type is computed with; in double precision it therefore is the rounded number, not the
+   decimal that it was read as. */
+static bool match_real(MatchState *s, const AttrDef *def, DType type, Ex pattern, Ex value) {
     double x;
-    if (op == &op_fill || dtype_class(type) != 'F') return match_bind_real(s, pattern, value, type);
+    if (def->element) return match_bind_real(s, pattern, value, type);
     if (type != DT_DOUBLE || !ex_number(s->m->w, value, &x))
         return match_bind_real(s, pattern, value, DT_FLOAT);
     return match_bind_real(s, pattern, ex_real(s->m->w, (double)(float)x), DT_DOUBLE);
@@ -88,7 +88,7 @@ static bool match_attrs(MatchState *s, const Node *pattern, const Node *value) {
             for (int j = 0; j < p[k].ints.n; j++)
                 if (!match_equate(s, p[k].ints.v[j], v[k].ints.v[j])) return false;
         } else if (def->kind == A_REAL) {
-            if (!match_real(s, value->op, type, p[k].real, v[k].real)) return false;
+            if (!match_real(s, def, type, p[k].real, v[k].real)) return false;
         } else if (!attr_equal(def, &p[k], &v[k])) return false;
     }
     return true;

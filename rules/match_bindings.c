@@ -38,15 +38,15 @@ bool match_equate(MatchState *s, Poly pattern, Poly value) {
 
 /* Whether a number of the graph matches one of the rule: it is equal, or the nearest float to the
    rule's (a float read from a file is represented by its shortest decimal). -0 matches the rule's 0
-   as if it were rounded: x - 0 is x for every x, but x - (-0) is not -0 for x = -0. */
+   as if it were rounded: x - 0 is x for every x, but x - (-0) is not -0 for x = -0. An integer
+   matches only itself. */
 static bool same_number(MatchState *s, double rule, double graph, DType held) {
     if (rule == graph) {
         s->rounds += !signbit(rule) != !signbit(graph);
         return true;
     }
-    if (dtype_class(held) == 'F') {
-        if (element_nearest(held, rule) != element_nearest(held, graph)) return false;
-    } else if ((float)rule != (float)graph || (double)(float)graph != graph) return false;
+    if (dtype_class(held) != 'F' || element_nearest(held, rule) != element_nearest(held, graph))
+        return false;
     s->rounds++;
     return true;
 }

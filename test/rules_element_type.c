@@ -81,6 +81,32 @@ static void test_numbers_add_a_class(void **state) {
     }
 }
 
+/* A number that would be 0 or infinite as an element must not become one: there is no instance. The
+   absence of a bound is none of these numbers. */
+static void test_numbers_are_kept(void **state) {
+    (void)state;
+    static const struct {
+        const char *side;
+        bool half;
+    } cases[] = {{"%c = fill shape=[n] value=1/16777216\n  %y = mul %x %c", true},
+                 {"%c = fill shape=[n] value=1/33554432\n  %y = mul %x %c", false},
+                 {"%c = fill shape=[n] value=65504\n  %y = mul %x %c", true},
+                 {"%c = fill shape=[n] value=65536\n  %y = mul %x %c", false},
+                 {"%y = clip %x min=0", true},
+                 {"%y = clip %x min=0 max=100000", false},
+                 {"%y = pad %x pads=[0, 0] value=100000", false}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char rule[400];
+        unsigned classes = 0;
+        snprintf(rule, sizeof rule,
+                 "rule a\n  %%x : F [n]\nfrom\n  %s\n  %%z = neg %%y\n  out %%z\nto\n  %s\n"
+                 "  %%t = neg %%y\n  %%u = neg %%t\n  %%z = neg %%u\n  out %%z\n",
+                 cases[k].side, cases[k].side);
+        assert_int_equal(carries(rule, DT_FLOAT16, &classes), cases[k].half);
+        assert_true(carries(rule, DT_DOUBLE, &classes));
+    }
+}
+
 static bool count(void *user, const Match *m) {
     int *n = user;
     *n += 1 + 100 * m->rounds;
@@ -153,11 +179,42 @@ static void test_what_matches(void **state) {
                              "%c = constant F16 [5] {0.1, 0.1, 0.1, 0.1, 0.11}\n"
                              "%y = mul %x %c\nout %y\n"),
                      0);
+    /* An integer matches only itself, although the nearest floats of these two are equal. */
+    const char *const whole = "rule a\n  %x : I32 [1]\nfrom\n  %c = fill shape=[1] dtype=I32 "
+                              "value=16777217\n  %y = add %x %c\n  out %y\nto\n  %y = neg %x\n"
+                              "  out %y\n";
+    assert_true(matches(whole, "%x : I32 [1]",
+                        "%c = constant I32 [1] {16777217}\n%y = add %x %c\nout %y\n") > 0);
+    assert_int_equal(matches(whole, "%x : I32 [1]",
+                             "%c = constant I32 [1] {16777216}\n%y = add %x %c\nout %y\n"),
+                     0);
+    assert_int_equal(matches(whole, "%x : I32 [1]",
+                             "%c = fill shape=[1] dtype=I32 value=16777216\n%y = add %x %c\nout "
+                             "%y\n"),
+                     0);
+    /* The bounds of a clip and the value of a padding are elements, like the value of a fill. */
+    const char *const clipped = "rule a\n  %x : F [n]\nfrom\n  %y = clip %x min=0 max=1/10\n"
+                                "  %z = neg %y\n  out %z\nto\n  %z = neg %x\n  out %z\n",
+                      *const padded = "rule a\n  %x : F [n]\nfrom\n  %y = pad %x pads=[0, 1] "
+                                      "value=1/10\n  %z = neg %y\n  out %z\nto\n  %y = pad %x "
+                                      "pads=[0, 1]\n  %z = neg %y\n  out %z\n";
+    static const char *const types[] = {"F", "F16", "F64"};
+    for (int k = 0; k < 3; k++) {
+        char input[40];
+        snprintf(input, sizeof input, "%%x : %s [5]", types[k]);
+        assert_int_equal(
+            matches(clipped, input, "%y = clip %x min=0 max=1/10\n%z = neg %y\nout %z\n"), 1);
+        assert_int_equal(
+            matches(padded, input, "%y = pad %x pads=[0, 1] value=1/10\n%z = neg %y\nout %z\n"), 1);
+    }
+    assert_int_equal(matches(clipped, "%x : F64 [5]",
+                             "%y = clip %x min=0 max=0.10000000149011612\n%z = neg %y\nout %z\n"),
+                     0);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_where_proofs_carry_over),
-                                       cmocka_unit_test(test_numbers_add_a_class),
-                                       cmocka_unit_test(test_what_matches)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_where_proofs_carry_over), cmocka_unit_test(test_numbers_add_a_class),
+        cmocka_unit_test(test_numbers_are_kept), cmocka_unit_test(test_what_matches)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,9 +66,9 @@ static bool rounds_attribute(const Trial *t, const Graph *g) {
         Attr attr[ATTRS_MAX];
         double x;
         sig_attr(t->w, n.sig, attr);
-        for (int j = 0; n.nin && j < attrs_count(n.op->attrs); j++)
-            rounds |= n.op->attrs[j].kind == A_REAL && ex_number(t->w, attr[j].real, &x) &&
-                      (double)(float)x != x;
+        for (int j = 0; j < attrs_count(n.op->attrs); j++)
+            rounds |= n.op->attrs[j].kind == A_REAL && !n.op->attrs[j].element &&
+                      ex_number(t->w, attr[j].real, &x) && (double)(float)x != x;
     }
     return rounds;
 }

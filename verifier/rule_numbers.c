@@ -116,6 +116,20 @@ static void compare_numbers(World *w, const NumberSide *a, const NumberSide *b, 
         out->rounded_unlike |= !has_number(b, a->number[k]);
     }
 }
+/* Returns whether a number that the graph states is 0, infinite or no integer in the type of its
+   elements, but another number in the proof. */
+static bool loses_number(World *w, Arena *arena, const Graph *stated) {
+    const NodeList live = graph_live(w, arena, stated);
+    for (int k = 0; k < live.n; k++) {
+        const Node n = node_get(w, live.v[k]);
+        const DType type = value_type(w, n.out)->dtype;
+        Attr attr[ATTRS_MAX];
+        sig_attr(w, n.sig, attr);
+        for (int j = 0; j < attrs_count(n.op->attrs); j++)
+            if (!attr_keeps(w, &n.op->attrs[j], &attr[j], type)) return true;
+    }
+    return false;
+}
 RuleNumbers rule_numbers(World *w, Arena *arena, const Instance *i) {
     NumberSide from = look_graph(w, arena, &i->from, &i->from_stated),
                to = look_graph(w, arena, &i->to, &i->to_stated);
@@ -123,7 +137,9 @@ RuleNumbers rule_numbers(World *w, Arena *arena, const Instance *i) {
                        .divide = from.divides || to.divides,
                        .jump = from.jumps || to.jumps,
                        .has_accurate_op = from.naccurate || to.naccurate,
-                       .may_write_out = from.naccurate > to.naccurate};
+                       .may_write_out = from.naccurate > to.naccurate,
+                       .lost = loses_number(w, arena, &i->from_stated) ||
+                               loses_number(w, arena, &i->to_stated)};
     compare_numbers(w, &from, &to, &out);
     compare_numbers(w, &to, &from, &out);
     return out;

@@ -7,8 +7,9 @@ typedef struct RuleNumbers {
     /* A number is not representable in the type that holds it: it is rounded. */
     bool any_rounded;
     bool rounded_unlike; /* such a number is rounded on one side only, or in different types */
-    bool divide;         /* exp or a division occurs */
-    bool jump;           /* a function that is not continuous occurs: floor, round, sign, .. */
+    bool lost;   /* a number of the rule is 0, infinite or no integer in the type that holds it */
+    bool divide; /* exp or a division occurs */
+    bool jump;   /* a function that is not continuous occurs: floor, round, sign, .. */
     /* An operator occurs whose kernel differs from its definition (OP_ACCURATE). */
     bool has_accurate_op;
     bool may_write_out; /* the right side has fewer of these: it may write out a definition */

@@ -3,7 +3,10 @@
    its entries. The record does not say what its words mean; this follows from the definitions,
    which the operator of the signature has. */
 #include "ops/core/attr.h"
+#include "ops/core/element.h"
 #include "ops/core/expr.h"
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { NAME_ROOM = 128 };
@@ -208,4 +211,11 @@ bool attr_default(World *w, const AttrDef *d, int rank, Attr *out) {
     for (int i = 0; i < n; i++) v[i] = given.v[i % given.n];
     out->ints = (PolyList){n, v};
     return ok;
+}
+
+bool attr_keeps(World *w, const AttrDef *def, const Attr *attr, DType result) {
+    double x;
+    if (def->kind != A_REAL || !ex_number(w, attr->real, &x)) return true;
+    if (fabs(x) >= 3.4028234e38 && def->init && strtod(def->init, NULL) == x) return true;
+    return element_keeps(def->element ? result : DT_FLOAT, x);
 }

@@ -19,6 +19,7 @@ typedef struct AttrDef {
     AttrFill fill;
     bool axes; /* the entries are axes of input 0; signatures count negative ones from the front and
                   sort lists in ascending order */
+    bool element; /* A_REAL: the number is an element of the result's type; others are floats */
     /* The values from which random tests draw each list entry, such as "1 2 3"; NULL: the
        operator's own test draws them. */
     const char *draw;
@@ -35,6 +36,12 @@ typedef struct Attr { /* AttrDef.kind says which member is used */
     uint32_t blob;    /* A_BLOB: a blob stored by graphs/ (a constant or an opaque node) */
 } Attr;
 typedef uint32_t AttrsId;
+
+/* Is the number of an A_REAL still one in the type that holds it: a float, or the type of the
+   node's result for an element? It must not become 0 or infinite, and must be an integer for a type
+   of integers. True for other attributes and for what is no number; also for a default at the
+   greatest float, which stands for no bound. */
+bool attr_keeps(World *, const AttrDef *, const Attr *, DType result);
 
 /* Interns the values, given in the order of the definitions; these may be NULL (no attributes). */
 AttrsId attrs_intern(World *, const AttrDef *, const Attr *);

@@ -216,6 +216,12 @@ double element_nearest(DType t, double x) {
     return element_real(t, &held, 0);
 }
 
+bool element_keeps(DType t, double x) {
+    const double nearest = element_nearest(t, x);
+    if (dtype_class(t) != 'F') return nearest == x;
+    return isfinite(x) && isfinite(nearest) && (nearest != 0) == (x != 0);
+}
+
 /* The common case, which must be fast since kernels are compared on all of their elements. */
 static void fill_float(float *p, int64_t n, uint32_t seed) {
     for (int64_t i = 0; i < n; i++) {

@@ -15,6 +15,9 @@ int64_t element_integer(DType, const void *, int64_t i);
 /* Stores x as element i. Floats are rounded to nearest, ties to even; integers are truncated toward
    zero and saturate. */
 void element_set_real(DType, void *, int64_t i, double);
+bool element_keeps(DType,
+                   double); /* is the number, as an element, still finite and not 0 unless it
+                               is 0? is it an integer or truth value if the type has these? */
 double element_nearest(DType, double); /* the number that is read back after element_set_real */
 void element_set_integer(DType, void *, int64_t i, int64_t);
 /* Fills n elements with random numbers for timing and comparing kernels: floats in [0.5, 1.5), so

@@ -157,13 +157,13 @@ static Poly sized(Trial *t, Poly p) {
     return poly_subst(t->w, p, t->instance.nsymbol, t->instance.symbol, to);
 }
 
-/* Real numbers become the nearest float, since models hold floats; but a number that fills a tensor
-   of doubles stays a double. */
-static Ex sized_real(Trial *t, Ex x, bool as_double) {
+/* Real numbers become the nearest float, since models hold floats; but one that is an element of
+   doubles or integers (`as_is`) stays what it is. */
+static Ex sized_real(Trial *t, Ex x, bool as_is) {
     ExNode n;
     double v;
     if (!x) return x;
-    if (ex_number(t->w, x, &v)) return ex_real(t->w, as_double ? v : (double)(float)v);
+    if (ex_number(t->w, x, &v)) return ex_real(t->w, as_is ? v : (double)(float)v);
     ex_get(t->w, x, &n);
     for (int k = 0; n.kind == EX_PARAM && k < t->instance.nreal; k++)
         if (!strcmp(t->instance.real[k], world_text(t->w, n.word)))
@@ -186,12 +186,13 @@ static bool copy_node(Copy *c, NodeId id) {
     if (input_name(t->w, node.out)) return (c->to[id] = copy_input(t, node.out)) != 0;
     for (int k = 0; k < node.nin; k++) in[k] = node.in[k] ? c->to[node.in[k]] : 0;
     sig_attr(t->w, node.sig, attr);
-    bool as_double = !node.nin && value_type(t->w, node.out)->dtype == DT_DOUBLE;
+    const DType type = value_type(t->w, node.out)->dtype;
+    const bool wide = type == DT_DOUBLE || dtype_class(type) != 'F';
     for (int k = 0; k < attrs_count(node.op->attrs); k++) {
         Poly *list = ARENA_NEW(t->arena, Poly, attr[k].ints.n);
         for (int j = 0; j < attr[k].ints.n; j++) list[j] = sized(t, attr[k].ints.v[j]);
         attr[k].ints.v = list;
-        attr[k].real = sized_real(t, attr[k].real, as_double);
+        attr[k].real = sized_real(t, attr[k].real, wide && node.op->attrs[k].element);
     }
     Value y = node_make(t->w, node.op, attr, node.nin, in, node.nout, &why);
     for (int k = 0; k < node.nout; k++) c->to[node.out + (Value)k] = y ? y + (Value)k : 0;

@@ -191,8 +191,8 @@ static bool run(Check *c) {
         for (int j = 0; j < n.nout; j++) {
             Tensor *t = &c->tensor[n.out + (Value)j];
             Ex e = is_input ? 0 : sig_define(c->p.w, n.sig, j);
-            Eval eval = {c->p.w, &numbers_real,       sizes(c), n.nin,
-                         in,     c->t.instance.nreal, c->param, c->param_value};
+            Eval eval = {c->p.w,   &numbers_real,  sizes(c), n.nin, in, c->t.instance.nreal,
+                         c->param, c->param_value, NULL};
             if (!shape_of(c, n.out + (Value)j, t)) return false;
             bool whole = dtype_class(value_type(c->p.w, n.out)->dtype) != 'F';
             for (int64_t i = 0; is_input && i < tensor_count(t); i++)

@@ -73,7 +73,7 @@ static void test_reals(void **state) {
 }
 static void test_attacks(void **state) {
     (void)state;
-    check_corpus("test/cases/verifier/attacks.rules", 117, 439, 122);
+    check_corpus("test/cases/verifier/attacks.rules", 117, 438, 130);
 }
 static void test_needs(void **state) {
     (void)state;
@@ -213,14 +213,17 @@ static void test_limit_of_steps(void **state) {
 
 /* ---- preconditions */
 
-static bool proved_with(const char *text, Switches check) {
+static bool proved_rule(const char *text, Switches check, bool no_preconditions) {
     Arena *a = arena_new(NULL, 0);
     RuleSet set = {.arena = a};
     Error e = {0};
     if (!rules_parse(a, "test", text, strlen(text), &set, &e)) fail_msg("%s", e.reason);
-    bool proved = verdict(a, &set.v[0], check, false).verdict == VERDICT_PROVED;
+    bool proved = verdict(a, &set.v[0], check, no_preconditions).verdict == VERDICT_PROVED;
     arena_free(a);
     return proved;
+}
+static bool proved_with(const char *text, Switches check) {
+    return proved_rule(text, check, false);
 }
 
 static const char needs_more[] =
@@ -274,6 +277,11 @@ static void test_categories(void **state) {
                       "%z\nto\n  %y = relu %x\n  out %y\n");
     assert_int_equal(r.verdict, VERDICT_PROVED);
     assert_string_equal(r.category, "");
+    /* A zero point has the type of what it shifts. */
+    r = by_default(a, "rule zero\n  %a : U8 [m, k]   %b : U8 [k, n]   %z : F []\nfrom\n"
+                      "  %y = matmulinteger %a %b %z\n  out %y\nto\n"
+                      "  %y = matmulinteger %a %b %z\n  out %y\n");
+    assert_string_equal(r.category, "invalid");
     arena_free(a);
 }
 static const char groups[] = "rule groups\n  %x : F [n, G*c, k]   %u : F [G*p, c, 3]   %v : F "
@@ -304,6 +312,13 @@ static void test_inferred(void **state) {
                       "  %y = reshape %x shape=[n]\n  out %y\n");
     assert_int_equal(r.verdict, VERDICT_PROVED);
     assert_string_equal(r.condition, "m >= 1");
+    /* The maximum is over the updates, and must not be over nothing. */
+    r = by_default(a, "rule least\n  %x : F [n]   %i : I64 [m]   %u : F [m]\nfrom\n  %a = neg %x\n"
+                      "  %b = neg %u\n  %s = scattermax %a %i %b axis=0\n  %y = neg %s\n"
+                      "  out %y\nto\n  %y = scattermin %x %i %u axis=0\n  out %y\n");
+    assert_int_equal(r.verdict, VERDICT_PROVED);
+    assert_string_equal(r.condition, "m - 1 >= 0");
+    assert_int_equal(r.classes, CLASS_REASSOCIATES);
     /* One of the two needs of the right side follows from the other. */
     r = by_default(a, "rule pads\n  %x : F [m]\nfrom\n  %y = neg %x\n  out %y\nto\n"
                       "  %a = pad %x pads=[0, 9 - m]\n  %b = slice %a starts=[0] sizes=[m]\n"
@@ -399,8 +414,8 @@ static void test_nonempty(void **state) {
     (void)state;
     Switches off = switches_all;
     off.nonempty = false;
-    assert_false(proved_with(no_nonempty, switches_all));
-    assert_true(proved_with(no_nonempty, off));
+    assert_false(proved_rule(no_nonempty, switches_all, true));
+    assert_true(proved_rule(no_nonempty, off, true));
 }
 
 /* A condition that determines a quotient must not be forgotten when the quotient is replaced by its

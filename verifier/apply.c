@@ -179,10 +179,9 @@ static Nf log_plain(Prover *p, Nf nf) {
 static bool is_whole_atom(Prover *p, Atom atom) {
     const AtomInfo *a = atom_info(p, atom);
     const DType type = prover_type(p, atom);
-    bool whole =
-        a->word == FN_FLOOR || a->word == FN_ROUND || a->word == FN_SIGN || a->word == FN_DELTA;
     if (a->kind == AT_INPUT) return type && dtype_class(type) != 'F';
-    return a->kind == AT_SIZE || a->kind == AT_VALUE || (a->kind == AT_FN && whole);
+    if (a->kind != AT_FN) return a->kind == AT_SIZE || a->kind == AT_VALUE;
+    return a->word == FN_FLOOR || a->word == FN_ROUND || a->word == FN_SIGN || a->word == FN_DELTA;
 }
 /* The part of the form that is surely a multiple of `step`: products of integers to positive
    powers, with the multiple of `step` that is in their coefficient. */

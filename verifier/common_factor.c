@@ -94,7 +94,7 @@ NfTerm common_factor(Prover *p, int n, const Nf *nf, bool any, int nexcept, cons
 }
 /* The term divided by a^power. If a is not positive, one factor with exactly this power is left
    out. */
-static NfTerm divided_by(Prover *p, NfTerm t, Atom a, Ratio power) {
+static NfTerm term_over_power(Prover *p, NfTerm t, Atom a, Ratio power) {
     Factor *v = ARENA_NEW(p->arena, Factor, t.nfactor + 1);
     int n = 0;
     bool found = false;
@@ -116,7 +116,7 @@ Nf divide_out(Prover *p, Nf nf, NfTerm common) {
     for (int k = 0; k < n; k++) {
         t[k] = nf_term(p, nf, k);
         for (int f = 0; f < common.nfactor; f++)
-            t[k] = divided_by(p, t[k], common.factor[f].atom, common.factor[f].power);
+            t[k] = term_over_power(p, t[k], common.factor[f].atom, common.factor[f].power);
         t[k].c = ratio_times(p, t[k].c,
                              ratio(common.c.p < 0 ? -common.c.q : common.c.q,
                                    common.c.p < 0 ? -common.c.p : common.c.p));

@@ -121,7 +121,7 @@ static bool multiple(Prover *p, const NfTerm *t, const NfTerm *b) {
     return b->nfactor > 0 && !b->nvar && !b->dom;
 }
 /* t divided by b, of which it is a multiple. */
-static NfTerm divided_by(Prover *p, const NfTerm *t, const NfTerm *b) {
+static NfTerm term_over_term(Prover *p, const NfTerm *t, const NfTerm *b) {
     NfTerm u = *t;
     Factor *f = ARENA_NEW(p->arena, Factor, t->nfactor + 1);
     u.factor = f;
@@ -148,7 +148,7 @@ static bool reduce_quotient(Prover *p, const NfTerm *t, int k, Nf *out) {
         if (j != lead && multiple(p, &nf_body(p, a->a, j, &x)->term, &b)) return false;
     }
     Ratio inverse = c.p < 0 ? ratio(-c.q, -c.p) : ratio(c.q, c.p);
-    NfTerm u = divided_by(p, t, &b);
+    NfTerm u = term_over_term(p, t, &b);
     u.c = ratio_times(p, u.c, inverse);
     Nf others = nf_add(p, a->a, nf_scale(p, nf_of(p, b), ratio(-1, 1)));
     *out = nf_add(p, nf_of(p, term_factor(p, u, t->factor[k].atom, ratio(1, 1))),

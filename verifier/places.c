@@ -128,11 +128,22 @@ static void add_facts(Prover *p, Dom *here, Poly x, const Parts *given) {
                 add_fact(p, here, monomial.symbol[k], &given->v[j]);
         }
 }
+/* Adds to *here what each given check says at the first of its points. An axis within which an
+   index lies is not empty. */
+static void add_first(Prover *p, Dom *here, const Parts *given) {
+    for (int k = 0; k < given->n; k++) {
+        const Part open = part_open(p, &given->v[k]);
+        const Map m = with_zeros(p, &open, (Map){0});
+        if (prover_entails(p, *here, dom_subst(p, open.dom, m)))
+            *here = dom_and(p, *here, dom_subst(p, in_range(p, &open), m));
+    }
+}
 /* Returns whether the check follows from what the given ones say of the elements in its index: 4*i
    + j is a place of 4*n if i is one of n and 0 <= j < 4. */
 static bool index_follows(Prover *p, Dom ctx, const Parts *given, const Part *check) {
     const Part x = part_open(p, check);
     Dom here = dom_and(p, ctx, x.dom);
+    add_first(p, &here, given);
     add_facts(p, &here, checked_index(p, &x), given);
     return prover_entails(p, here, in_range(p, &x));
 }

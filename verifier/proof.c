@@ -311,7 +311,7 @@ static uint64_t most_steps(uint64_t budget) {
 
 /* The set of inputs that are a single number by which an element divides according to these wants,
    whatever its index. */
-static uint64_t divided_by(Prover *p, const Parts *wants) {
+static uint64_t inputs_divided_by(Prover *p, const Parts *wants) {
     uint64_t set = 0;
     for (int k = 0; k < wants->n; k++) {
         const Part *part = &wants->v[k];
@@ -337,7 +337,7 @@ static bool find_divisors(Attempt *a) {
     import_init(&a->import);
     for (int k = 0; k < a->instance->from.nout; k++) {
         const Parts *wants = import_wants(&a->import, a->instance->from.out[k]);
-        set &= wants->too_many ? 0 : divided_by(p, wants);
+        set &= wants->too_many ? 0 : inputs_divided_by(p, wants);
     }
     p->nonzero = set;
     return set != 0;
@@ -393,6 +393,11 @@ static bool proof_holds(Attempt *a) {
     if (a->places && a->refines_exactly) return true;
     if (a->places && a->prover.maybe_empty) {
         a->proof.why = "a maximum may be over an empty set";
+        const Lits l = dom_lits(&a->prover, a->prover.inhabited_if);
+        const Symbol *v;
+        for (int k = 0; k < l.n; k++)
+            if (!poly_variables(&a->prover, l.v[k].p, &v))
+                require_condition(a, l.v[k], "definedness");
         return false;
     }
     if (a->places && a->refines) return true;
@@ -494,6 +499,11 @@ static void run_stages(Attempt *a) {
     a->proof.proved = proof_holds(a);
     if (!a->proof.proved) return;
     a->numbers = rule_numbers(p->w, p->arena, a->instance);
+    if (a->numbers.lost) {
+        a->proof.proved = false;
+        a->proof.why = "a number of the rule is 0, infinite or no integer in its element type";
+        return;
+    }
     if (a->numbers.has_accurate_op) a->exact = false;
     if (a->numbers.any_rounded && !a->numbers.rounded_unlike && !a->exact &&
         !optional_stage(a, for_any_numbers))

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "rules/match.h"
+#include "rules/match_apply.h"
 #include "test/shared/search_fixture.h"
 #include <stdio.h>
 
@@ -210,6 +210,41 @@ static void test_what_matches(void **state) {
     assert_int_equal(matches(clipped, "%x : F64 [5]",
                              "%y = clip %x min=0 max=0.10000000149011612\n%z = neg %y\nout %z\n"),
                      0);
+}
+
+static bool apply_lost(void *user, const Match *m) {
+    Fixture *f = user;
+    Value to[8];
+    assert_false(match_apply(f->w, f->arena, facts_new(f->w, f->arena), m, to, &f->error));
+    assert_non_null(strstr(f->error.reason, "is lost in the type that holds it"));
+    f->error = (Error){0};
+    return true;
+}
+/* An attribute is a float, but the right side makes it an element of a type that does not hold it:
+   in float16, 1e9 is infinite and 1e-9 is 0. */
+static void test_numbers_are_not_lost(void **state) {
+    (void)state;
+    static const char *const nodes[] = {"%y = leakyrelu %x alpha=1e9\nout %y\n",
+                                        "%y = leakyrelu %x alpha=1e-9\nout %y\n"};
+    for (int k = 0; k < 2; k++) {
+        Fixture f;
+        Value *in = NULL, *out = NULL;
+        int nin = 0, nout = 0;
+        Instance i;
+        open_fixture(&f, "rule a\n  %x : F [5]\nfrom\n  %y = leakyrelu %x alpha=A\n  out %y\nto\n"
+                         "  %c = fill value=A shape=[5]\n  %y = mul %x %c\n  out %y\n");
+        Names names = {.arena = f.arena};
+        const char *const input = "%x : F16 [5]";
+        Scan s = scan_new("inputs", input, strlen(input), &f.error),
+             t = scan_new("nodes", nodes[k], strlen(nodes[k]), &f.error);
+        assert_true(graph_parse_inputs(f.w, f.arena, &s, &names, &in, &nin) &&
+                    graph_parse_nodes(f.w, f.arena, &t, &names, &out, &nout, &f.error));
+        const Graph g = {nin, nout, in, out};
+        assert_true(
+            rule_instance_retyped(f.w, f.arena, &f.library.instance[0], DT_FLOAT16, &i, &f.error));
+        matcher_run(matcher_new(f.w, f.arena, &g, facts_new(f.w, f.arena)), &i, apply_lost, &f);
+        close_fixture(&f);
+    }
 }
 
 int main(void) {

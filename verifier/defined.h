@@ -26,8 +26,8 @@ int wants_of_function(Prover *, Dom ctx, Function, Nf a, Nf out[WANTS_MAX]);
 int wants_of_power(Prover *, Dom ctx, Nf a, Nf b, Nf out[WANTS_MAX]);
 
 const AtomInfo *want_atom(Prover *, Nf want); /* the AT_PAIR */
-bool wants_something(const ExNode *); /* does the node have wants? */
-bool hides_infinity(const ExNode *);  /* may it turn an infinite argument into a number? */
+bool wants_something(const ExNode *);         /* does the node have wants? */
+bool hides_infinity(const ExNode *);          /* may it turn an infinite argument into a number? */
 /* Turns WANT_BOUNDED into WANT_BOUNDED_HIDDEN in the parts from number `from` on. */
 void wants_hide(Prover *, Parts *, int from);
 

@@ -65,7 +65,8 @@ const Parts *import_reads(NfImport *, Value);
 /* The parts with their indices substituted, simplified under ctx. */
 Parts reads_subst(Prover *, Dom ctx, const Parts *, Map);
 /* What the value's partial functions require of their arguments at m->index, as atoms of kind
-   AT_PAIR (defined.h). The element is defined where all of these hold and those of import_checks. */
+   AT_PAIR (defined.h). The element is defined where all of these and those of import_checks
+   hold. */
 const Parts *import_wants(NfImport *, Value);
 /* What the value's definition requires of indices in the data, as wants of the kind WANT_PLACE at
    m->index; what the elements that it reads require is not included. An operator checks all its

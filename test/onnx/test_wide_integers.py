@@ -1,5 +1,5 @@
-"""Integers beyond those that doubles hold, unsigned ones beyond the signed, and sums of truth values
-are computed as what they are."""
+"""Integers that no double holds, unsigned ones beyond the signed, and sums of truth values are what
+they are."""
 
 import numpy as np
 import onnx, pytest

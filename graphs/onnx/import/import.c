@@ -284,13 +284,21 @@ bool give_attr(Import *s, int attr, const OnnxAttr *t) {
     return d->kind == A_INTS || list.n == 1 || import_fail(s, "attribute %s is a list", d->name);
 }
 
-/* Whether a single integer is one that a double would round. The limits of its type stand for no
-   limit, as which they may be rounded. */
-static bool beyond_doubles(DType type, const void *bytes) {
-    const bool whole = dtype_class(type) == 'I' || dtype_class(type) == 'U';
-    const int64_t n = whole ? element_integer(type, bytes, 0) : 0;
-    const bool limit = type == DT_UINT64 ? n == -1 : n == INT64_MIN || n == INT64_MAX;
-    return whole && !limit && fabs(element_real(type, bytes, 0)) > 0x1p53;
+/* The infinity for which an integer stands if it is a limit of its type of 64 bits; 0 for others.
+ */
+static double limitless(DType type, const void *bytes) {
+    const int64_t n = element_integer(type, bytes, 0);
+    if (type == DT_UINT64) return n == -1 ? INFINITY : 0;
+    return type != DT_INT64 ? 0 : n == INT64_MAX ? INFINITY : n == INT64_MIN ? -INFINITY : 0;
+}
+/* Gives a number that is an element of a tensor. */
+static bool give_element(Import *s, int attr, int k, DType type, const void *bytes) {
+    const double x = element_real(type, bytes, 0);
+    if (dtype_class(type) != 'F' && means_none(&s->op->attrs[attr], limitless(type, bytes)))
+        return true;
+    if (dtype_class(type) != 'F' && fabs(x) > 0x1p53)
+        return import_fail(s, "input %d is an integer that no double holds", k);
+    return give_real(s, attr, x, type == DT_DOUBLE);
 }
 bool give_input(Import *s, int attr, int k) {
     const AttrDef *d = &s->op->attrs[attr];
@@ -311,10 +319,7 @@ bool give_input(Import *s, int attr, int k) {
     if (!poly_constant(s->w, type_count(s->w, &type), &count) || count != 1 ||
         !element_readable(type.dtype))
         return import_fail(s, "input %d is not a single number", k);
-    if (d->kind == A_REAL && beyond_doubles(type.dtype, bytes))
-        return import_fail(s, "input %d is an integer that no double holds", k);
-    if (d->kind == A_REAL)
-        return give_real(s, attr, element_real(type.dtype, bytes, 0), type.dtype == DT_DOUBLE);
+    if (d->kind == A_REAL) return give_element(s, attr, k, type.dtype, bytes);
     OnnxAttr t = {.kind = ONNX_ATTR_INT, .i = element_integer(type.dtype, bytes, 0)};
     return give_attr(s, attr, &t);
 }

@@ -284,8 +284,7 @@ bool give_attr(Import *s, int attr, const OnnxAttr *t) {
     return d->kind == A_INTS || list.n == 1 || import_fail(s, "attribute %s is a list", d->name);
 }
 
-/* The infinity for which an integer stands if it is a limit of its type of 64 bits; 0 for others.
- */
+/* The infinity for which a limit of int64 or uint64 stands; 0 for other integers. */
 static double limitless(DType type, const void *bytes) {
     const int64_t n = element_integer(type, bytes, 0);
     if (type == DT_UINT64) return n == -1 ? INFINITY : 0;

@@ -8,7 +8,7 @@
 #include "verifier/proof.h"
 #include "verifier/defined.h"
 #include "verifier/explain.h"
-#include "verifier/places.h"
+#include "verifier/index_checks.h"
 #include "verifier/rule_numbers.h"
 #include "verifier/reads.h"
 #include "verifier/cases.h"

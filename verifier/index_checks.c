@@ -1,13 +1,13 @@
-/* places.c -- do the checks of indices follow? An operator that takes elements at places in the
-   data fails as a whole if one of its indices lies outside its axis. It does not know whether the
-   element is used later: a slice that drops it or a `where` that does not choose it comes too late.
-   So each check of each node on the right must follow from the checks of all nodes on the left,
-   over all elements of these nodes.
+/* index_checks.c -- do the checks of indices follow? An operator that takes elements at places in
+   the data fails as a whole if one of its indices lies outside its axis. It does not know whether
+   the element is used later: a slice that drops it or a `where` that does not choose it comes too
+   late. So each check of each node on the right must follow from the checks of all nodes on the
+   left, over all elements of these nodes.
 
    A check is written as a part in which the indices of the node's element are bound variables. If
    the rule has several outputs, this is shown for each, given that it has an element; if it has
    none, nothing is shown. */
-#include "verifier/places.h"
+#include "verifier/index_checks.h"
 #include "verifier/defined.h"
 #include "verifier/explain.h"
 #include "verifier/reads.h"

@@ -1,6 +1,6 @@
-/* places.h -- indices in the data, by which operators take elements (EX_TAKE). */
-#ifndef ISOMER_PLACES_H
-#define ISOMER_PLACES_H
+/* index_checks.h -- indices in the data, by which operators take elements (EX_TAKE). */
+#ifndef ISOMER_INDEX_CHECKS_H
+#define ISOMER_INDEX_CHECKS_H
 #include "rules/rule.h"
 #include "verifier/defined.h"
 

@@ -19,11 +19,12 @@ typedef struct CheckOptions {
     unsigned classes; /* NumericClass bits of the rules applied. With CLASS_ROUNDS, numbers in graph
                          a may have been replaced by the real values of which they are the nearest
                          floats */
-    double oracle_flops; /* graphs of at most this many operations together are also compared by
-                            their definitions in double; 0: 2e6; < 0: never */
     /* NULL, or one entry for each output, to which the differences between the built-in runtime's
        results are added. */
     Difference *each;
+    /* graphs_check_definitions: b may be anything where an element of a is NaN, since a rule need
+       not keep what its left side leaves undefined. */
+    bool refines;
     CheckGiven *given; /* NULL: no input is given */
     const void *given_user;
 } CheckOptions;
@@ -34,7 +35,8 @@ typedef struct CheckResult {
     bool agrees;       /* none of run, oracle and kernel is out of tolerance */
     Difference run;    /* between the graphs, run by the built-in runtime */
     Difference oracle; /* between the graphs, computed by their definitions in double (count 0: they
-                          are too large, or not all of their operators have one) */
+                          need more than CHECK_FLOPS operations, or not all of their operators have
+                          a definition) */
     Difference extreme; /* like `run`, on SAMPLE_EXTREME, for elements that are finite in both */
     Difference range;   /* on SAMPLE_EXTREME: the first element that is finite in one graph only */
     Difference kernel;  /* between the built-in runtime and the definitions, over both graphs; only
@@ -45,9 +47,15 @@ typedef struct CheckResult {
    (E_CHECK: the outputs differ in element type, rank or a constant size). */
 bool graphs_check(World *, const Graph *a, const Graph *b, Sizes, const CheckOptions *,
                   CheckResult *, Error *);
-/* Compares the graphs only by their definitions in double, without a back end; the result is in
-   r->oracle. Returns false if they are too large, or if a part of them has no definition or no
-   size. */
+/* Graphs that need at most this many operations together are compared by their definitions. */
+#define CHECK_FLOPS 2e6
+/* Returns the operations that both graphs need together; < 0: they are not known. */
+double graphs_check_flops(World *, const Graph *a, const Graph *b, Sizes);
+/* Compares the graphs only by their definitions in double, without a back end, however many
+   operations they need; the result is in r->oracle. They are compared on the samples that the
+   options ask for, and always on SAMPLE_SIGNED. Their inputs may be results of nodes, which are
+   drawn like other inputs; an input that one of the graphs has twice gets the same data both times.
+   Returns false if a part of them has no definition or no size. */
 bool graphs_check_definitions(World *, const Graph *a, const Graph *b, Sizes, const CheckOptions *,
                               CheckResult *r);
 #endif

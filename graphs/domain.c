@@ -382,7 +382,8 @@ Domain *graph_domains(World *w, Arena *arena, const Graph *given, Sizes sizes) {
                            .required = ARENA_NEW(a, Domain, n),
                            .input = ARENA_NEW(a, bool, n)};
         for (int j = 0; j < g.nin; j++)
-            walk.required[g.in[j]] = domain_any(), walk.input[g.in[j]] = true;
+            walk.required[g.in[j]] = domain_any(), walk.input[g.in[j]] = true,
+            walk.range[g.in[j]] = usual(value_type(w, g.in[j])->dtype);
         walk_both(&walk, live);
         for (int j = 0; j < g.nin; j++) out[j] = walk.required[g.in[j]];
     }

@@ -22,7 +22,7 @@ static double sample_real(Random *r, int sample, DType t) {
 }
 
 Random sample_random(uint64_t seed, int input, int sample) {
-    return (Random){random_at(seed, (uint64_t)input * 64 + (uint64_t)sample), 0};
+    return (Random){random_at(random_at(seed, (uint64_t)input), (uint64_t)sample), 0};
 }
 
 void tensor_draw(uint64_t seed, int input, int sample, DType t, Domain domain, int64_t n,

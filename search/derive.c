@@ -177,18 +177,20 @@ static void tag_new(Derivation *d, Value v, const Match *m) {
     for (int k = 0; k < n.nin; k++) tag_new(d, n.in[k], m);
 }
 
-static void keep_step(Derivation *d, const Match *m, const Value to[]) {
+static void keep_step(Derivation *d, const Match *m, const Value in[], const Value to[]) {
+    const Instance *i = m->instance;
     ARENA_GROW(d->arena, d->step, d->room, d->nstep + 1);
     d->step[d->nstep++] =
-        (Application){match_keep(d->arena, m),
-                      arena_copy(d->arena, to, sizeof *to * (size_t)m->instance->to.nout)};
+        (Application){.match = match_keep(d->arena, m),
+                      .in = arena_copy(d->arena, in, sizeof *in * (size_t)i->ninput),
+                      .to = arena_copy(d->arena, to, sizeof *to * (size_t)i->to.nout)};
 }
 
 /* Records what reports, tags and the proof log need to know about an application. */
-static void keep_record(Round *r, const Match *m, const Value to[]) {
+static void keep_record(Round *r, const Match *m, const Value in[], const Value to[]) {
     int rule = library_index(r->d->library, m->instance->rule);
     log_match(r, m);
-    keep_step(r->d, m, to);
+    keep_step(r->d, m, in, to);
     if (rule >= 0) r->d->fired[rule]++;
     r->d->applied++;
     r->d->classes |= m->instance->classes | (m->rounds ? CLASS_ROUNDS : 0);
@@ -267,7 +269,7 @@ static bool apply_match(Round *r, const Match *m) {
     for (int k = 0; k < i->to.nout; k++)
         if (m->root[k] < r->map.n) r->map.to[m->root[k]] = to[k];
     r->applied++;
-    if (!d->bare) keep_record(r, m, to);
+    if (!d->bare) keep_record(r, m, in, to);
     return true;
 }
 

@@ -11,7 +11,8 @@
 /* One application of a rule. The values of the match are those of the graph before its round. */
 typedef struct Application {
     Match match;
-    const Value *to; /* by root of the match: the value that replaced it */
+    const Value *in; /* by input of the match: the value that stood for it after the round */
+    const Value *to; /* by root of the match: the value that replaced it, made of `in` */
 } Application;
 typedef struct Shared { /* a new value that two applications share */
     int step;           /* the application that needed the value */

@@ -73,16 +73,26 @@ static bool same_output(const Half *a, const Half *b, int k, const Type **t, int
            oracle_dims(b->w, u, (Sizes){0}, dim, &other) && *n == other;
 }
 
-/* Compares the outputs. `moved` (may be NULL) holds, by output, how far rounding errors move each
-   element. */
+/* Returns false with E_CHECK if an output does not have the same type and size in both files. */
+static bool outputs_match(const Half h[2], Error *e) {
+    const Type *t;
+    int64_t n;
+    for (int k = 0; k < model_graph(h[0].model)->nout; k++)
+        if (!same_output(&h[0], &h[1], k, &t, &n))
+            return error_set(e, E_CHECK, model_output_name(h[0].model, k),
+                             "run from beginning to end, the result has another type or size than "
+                             "the original");
+    return true;
+}
+
+/* Compares the outputs, which have the same types and sizes in both. `moved` (may be NULL) holds,
+   by output, how far rounding errors move each element. */
 static void compare_outputs(const Half h[2], double *const moved[], Difference *d) {
     const Type *t;
     int64_t n;
     *d = difference_none();
     for (int k = 0; k < model_graph(h[0].model)->nout; k++)
-        if (!same_output(&h[0], &h[1], k, &t, &n))
-            *d = (Difference){.max_abs = 1, .max_rel = 1, .output = k, .a = 1};
-        else
+        if (same_output(&h[0], &h[1], k, &t, &n))
             tensors_compare((TensorPair){t->dtype, h[0].out[k], h[1].out[k], n},
                             classes_tolerance(h[0].o->check.classes, t->dtype),
                             moved ? moved[k] : NULL, k, d);
@@ -136,35 +146,36 @@ static bool judge_by_moves(const Half h[2], Difference *d) {
     return true;
 }
 
-static bool run_both(Escape *escape, Half h[2], Difference *d) {
+static bool run_both(Escape *escape, Half h[2], Difference *d, Error *e) {
     Difference found;
     for (int k = 0; k < 2; k++) {
         h[k].w = graph_world_new(escape, 0);
         if (!run_half(&h[k], h[k].o->path[k])) return false;
     }
     if (model_graph(h[0].model)->nout != model_graph(h[1].model)->nout) return false;
+    if (!outputs_match(h, e)) return false;
     compare_outputs(h, NULL, &found);
     if (found.first >= 0 && !judge_by_moves(h, &found)) return false;
     difference_add(d, &found);
     return true;
 }
 
-static bool one_sample(const EndToEndOptions *o, int sample, Difference *d) {
+static bool one_sample(const EndToEndOptions *o, int sample, Difference *d, Error *e) {
     Escape escape = {.error = {.kind = E_NONE}};
     volatile bool ran = false;
     Half *h = mem_realloc(NULL, 2 * sizeof *h);
     if (!h) return false;
     for (int k = 0; k < 2; k++) h[k] = (Half){.o = o, .sample = sample};
-    if (!setjmp(escape.here)) ran = run_both(&escape, h, d);
+    if (!setjmp(escape.here)) ran = run_both(&escape, h, d, e);
     escape_free(&escape);
     mem_realloc(h, 0);
     return ran;
 }
 
-bool end_to_end_compare(const EndToEndOptions *o, Difference *d) {
+bool end_to_end_compare(const EndToEndOptions *o, Difference *d, Error *e) {
     int samples = o->check.samples ? o->check.samples : 2;
     *d = difference_none();
     for (int k = 0; k < samples; k++)
-        if (!one_sample(o, k, d)) return false;
+        if (!one_sample(o, k, d, e)) return false;
     return true;
 }

@@ -12,7 +12,8 @@ typedef struct EndToEndOptions {
     const void *size_user;
     CheckOptions check;
 } EndToEndOptions;
-/* Sets *d to the differences between the outputs of both files. Returns false if one of them does
-   not run completely on these inputs, so that there is no verdict. */
-bool end_to_end_compare(const EndToEndOptions *, Difference *);
+/* Sets *d to the differences between the outputs of both files. Returns false with E_CHECK if an
+   output does not have the same type and number of elements in both, and without an error if one of
+   them does not run completely on these inputs, so that there is no verdict. */
+bool end_to_end_compare(const EndToEndOptions *, Difference *, Error *);
 #endif

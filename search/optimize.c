@@ -129,9 +129,15 @@ static TrialResult check_sizes(Run *r, const Derivation *d) {
     return verdict;
 }
 
+/* Keeps the original although rules gain, for the reason that check_note says. */
+static void keep_unconfirmed(Run *r, Derivation *d) {
+    run_keep_original(r, d);
+    r->stats.unconfirmed = true;
+}
+
 static bool check_result(Run *r, Derivation *d) {
     if (!run_writable(r, d)) {
-        run_keep_original(r, d);
+        keep_unconfirmed(r, d);
         return true;
     }
     if (r->o->check <= 0) {
@@ -139,14 +145,10 @@ static bool check_result(Run *r, Derivation *d) {
         return true;
     }
     TrialResult verdict = TRIAL_FAILED;
-    int large;
-    if (derivation_check_constants(d, r->seed, &large, r->error)) verdict = check_sizes(r, d);
-    if (large)
-        run_say(r,
-                "computed constants of more than %d elements (%d) are checked by running the "
-                "model alone",
-                CHECKED_ELEMENTS, large);
-    if (verdict == TRIAL_IMPOSSIBLE) run_keep_original(r, d);
+    r->stats.constants = d->nfolded;
+    if (derivation_check_constants(d, r->seed, &r->stats.constants_compared, r->error))
+        verdict = check_sizes(r, d);
+    if (verdict == TRIAL_IMPOSSIBLE) keep_unconfirmed(r, d);
     if (verdict == TRIAL_FAILED && r->error->kind == E_CHECK && r->out && !r->o->dry_run)
         run_reproduce(r, d);
     return verdict != TRIAL_FAILED;
@@ -165,18 +167,37 @@ static void count_bytes(Run *r, bool changed) {
     RunStats *s = &r->stats;
     struct stat file;
     const int64_t searched = s->bytes_before;
-    if (!stat(r->in, &file)) s->bytes_before = (int64_t)file.st_size;
+    if (!stat(r->in, &file) && S_ISREG(file.st_mode)) s->bytes_before = (int64_t)file.st_size;
     if (changed) s->growth += searched - s->bytes_before;
     else if (s->bodies_bytes) s->bytes_after = s->bodies_bytes;
     else s->bytes_after = r->input_returned ? s->bytes_before : searched;
     if (!changed) s->growth = s->bytes_after - s->bytes_before;
 }
 
-/* With external weights the size of the file is known only once it is written. */
-static void count_external(Run *r) {
+static int64_t file_bytes(const char *path) {
     struct stat file;
-    if (r->o->external && !r->o->dry_run && !stat(r->out, &file))
-        r->stats.bytes_after = (int64_t)file.st_size;
+    return stat(path, &file) ? 0 : (int64_t)file.st_size;
+}
+
+/* Returns the size of the file that was written, with the files of weights that it refers to. */
+static int64_t written_bytes(Run *r) {
+    World *w = graph_world_new(r->escape, 0);
+    Error ignored = {0};
+    Model *m = model_open(w, r->out, &ignored);
+    const int64_t external = m ? (int64_t)model_stats(m).external : 0;
+    if (m) model_close(m);
+    world_free(w);
+    return file_bytes(r->out) + external;
+}
+
+/* With external weights the size of the result is known only once it is written. Both sizes then
+   include the files of weights. */
+static void count_external(Run *r) {
+    RunStats *s = &r->stats;
+    if (!r->o->external || r->o->dry_run) return;
+    s->bytes_before += (int64_t)model_stats(r->source.model).external;
+    s->bytes_after = written_bytes(r);
+    s->growth = s->bytes_after - s->bytes_before;
 }
 
 /* Adds the gain of new bodies to the measured times, since the search compared its results with the
@@ -202,16 +223,28 @@ static void describe_result(Run *r, Derivation *d, IsomerResult *out) {
     out->changed = changed || run_new_source(r);
 }
 
-/* Writes the model and the other files. The texts about the model are made before it is written, so
-   that running out of memory leaves the old file as it is; only with external weights, whose size
-   is not known before, they are made afterwards. */
-static bool write_result(Run *r, Derivation *d, const Views *views, IsomerResult *out) {
-    bool changed = derivation_changes(d);
-    if (!r->o->external) describe_result(r, d, out);
-    if (!write_model(r, d, changed)) return false;
-    if (r->o->external) describe_result(r, d, out);
-    if (!write_log(r, d) || !run_write_views(r, views, changed)) return false;
+/* Describes the result and writes all files but the model. */
+static bool write_others(Run *r, Derivation *d, const Views *views, IsomerResult *out) {
+    describe_result(r, d, out);
+    if (!write_log(r, d) || !run_write_views(r, views, derivation_changes(d))) return false;
     return !r->o->report || file_write(r->o->report, out->report, strlen(out->report), r->error);
+}
+
+/* Adds to an error that the result is there nevertheless. */
+static bool name_written(Run *r) {
+    Error *e = r->error;
+    const size_t n = strlen(e->reason);
+    if (!r->o->dry_run)
+        snprintf(e->reason + n, sizeof e->reason - n, "; %s was written before that", r->out);
+    return false;
+}
+
+/* Writes the model last, so that a failure leaves the old file as it is. Only with external
+   weights, whose size is not known before, the model is written first. */
+static bool write_result(Run *r, Derivation *d, const Views *views, IsomerResult *out) {
+    const bool changed = derivation_changes(d);
+    if (!r->o->external) return write_others(r, d, views, out) && write_model(r, d, changed);
+    return write_model(r, d, changed) && (write_others(r, d, views, out) || name_written(r));
 }
 
 static bool warn_unknown_opset(const Run *r, IsomerResult *out) {

@@ -86,7 +86,12 @@ typedef struct RunStats {
     const char *sizes;
     /* Lines that say how far the original is from the machine's roofline; NULL: not known. */
     const char *headroom;
-    bool checked; /* the result was compared numerically */
+    bool checked;     /* the result was compared numerically */
+    bool unconfirmed; /* rules gain, but the original is kept for the reason in check_note */
+    /* Applications of rules: in all, and those whose values were compared by their definitions in
+       double, each by itself or as a part of the whole graphs (check_steps.h). */
+    int applications, applications_compared;
+    int constants, constants_compared; /* computed constants: in all, and those so compared */
     /* By output of the model: the greatest absolute difference of all size sets, and the same
        relative to the output's largest magnitude; < 0: not compared. NULL: there is none yet. */
     const double (*output)[2];

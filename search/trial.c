@@ -143,25 +143,34 @@ static bool compare_sides(Trial *t, CheckResult *result, const char **why) {
 
 /* ---- from beginning to end */
 
+/* Returns the place of an output of the model among the compared values; -1: it is not there. */
+static int compared_index(const Trial *t, int output) {
+    for (int k = 0; k < t->both.ncompared; k++)
+        if (t->both.output[k] == output) return k;
+    return -1;
+}
+
 /* If nodes had to be cut, or the source was preprocessed, runs the original file itself alongside
-   the result on random data, and adds the difference to *result. */
-static void compare_files(Trial *t, CheckResult *result) {
+   the result on random data, and adds the difference to *result. Returns false with E_CHECK if an
+   output has another type or size. */
+static bool compare_files(Trial *t, CheckResult *result) {
     Difference d;
+    Error e = {0};
     char path[64];
     bool cut = t->both.side[0].ncut > 0;
     snprintf(path, sizeof path, "/proc/self/fd/%d", t->result_fd);
-    if (!cut && !source_preprocessed(&t->r->source)) return;
+    if (!cut && !source_preprocessed(&t->r->source)) return true;
     const EndToEndOptions o = {.path = {t->r->in, path},
                                .base_path = t->r->in,
                                .size = size_here,
                                .size_user = t,
                                .check = t->options};
-    if (!end_to_end_compare(&o, &d)) return;
+    if (!end_to_end_compare(&o, &d, &e)) return e.kind != E_CHECK || (*t->r->error = e, false);
     t->r->stats.check_note = "the whole model, with the branches and loops that the data selects";
-    if (d.first < 0 && (d.max_abs > result->run.max_abs))
-        result->run.max_abs = d.max_abs, result->run.max_rel = d.max_rel;
-    result->run.greatest = fmax(result->run.greatest, d.greatest);
-    if (d.first >= 0) result->run = d, result->agrees = false;
+    d.output = compared_index(t, d.output);
+    difference_add(&result->run, &d);
+    if (d.first >= 0) result->agrees = false;
+    return true;
 }
 
 /* ---- verdict */
@@ -208,9 +217,14 @@ static bool differs_at(Trial *t, const Difference *x, const char *what, int digi
                      what, x->first, digits, x->b, digits, x->a, fabs(x->b - x->a), x->limit);
 }
 
+static const char all_empty[] = "nothing was compared, because all outputs are empty";
+
 static bool trial_verdict(Trial *t, const CheckResult *result) {
     Run *r = t->r;
     const bool zero = result->run.count > 0 && result->run.greatest == 0;
+    if (!result->run.count && !r->stats.checked) r->stats.check_note = all_empty;
+    if (!result->run.count) return true;
+    if (r->stats.check_note == all_empty) r->stats.check_note = "";
     r->stats.check_zero = zero && (!r->stats.checked || r->stats.check_zero);
     r->stats.checked = true;
     r->stats.check_absolute = fmax(r->stats.check_absolute, result->run.max_abs);
@@ -322,8 +336,7 @@ TrialResult trial_check(Trial *t) {
     const char *why = NULL;
     if (!open_device(t)) return TRIAL_FAILED;
     if (compare_sides(t, &result, &why)) {
-        compare_files(t, &result);
-        if (!trial_verdict(t, &result)) return TRIAL_FAILED;
+        if (!compare_files(t, &result) || !trial_verdict(t, &result)) return TRIAL_FAILED;
         why = extreme_differs(t, &result);
         if (!why) return TRIAL_AGREES;
         t->r->stats.checked = false;

@@ -95,6 +95,17 @@ static void samples_do_not_depend_on_order(void **state) {
     assert_memory_equal(a, b, sizeof a);
     assert_memory_not_equal(a, c, sizeof a);
     for (int k = 0; k < 64; k++) assert_true(a[k] >= 0 && a[k] <= 1);
+    /* Two samples of two inputs never have the same data, however many samples there are. */
+    for (int sample = 1; sample <= 128; sample++) {
+        tensor_sample(7, 3, 0, DT_INT8, 64, a);
+        tensor_sample(7, 2, sample, DT_INT8, 64, c);
+        assert_memory_not_equal(a, c, 64);
+    }
+    /* Only the sample of that name is extreme. */
+    for (int sample = 0; sample <= 1000; sample++) {
+        tensor_sample(7, 3, sample, DT_FLOAT, 64, b);
+        for (int k = 0; k < 64; k++) assert_true(fabsf(b[k]) < 10);
+    }
     int32_t i[64];
     tensor_sample(7, 3, 1, DT_INT32, 64, i);
     for (int k = 0; k < 64; k++) assert_true(i[k] == 0 || i[k] == 1);

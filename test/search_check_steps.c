@@ -1,6 +1,7 @@
-/* search_check_steps.c -- tests the comparison of computed constants with their expressions: a
-   relative error of 1e-5 in any element is noticed, and the effect of rounding is not mistaken for
-   an error, even where much cancels. */
+/* search_check_steps.c -- tests the comparisons in double. Computed constants are compared with
+   their expressions: a relative error of 1e-5 in any element is noticed, and the effect of rounding
+   is not mistaken for an error, even where much cancels. Applications of rules are compared one by
+   one: a wrong rule is noticed however large the graph is. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,9 +11,9 @@
 #include "search/check_steps.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
+#include "search/fixpoint.h"
 #include "search/run.h"
-#include "test/shared/fixture.h"
-#include "graphs/world.h"
+#include "test/shared/search_fixture.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -74,10 +75,10 @@ static void what_was_rounded_passes(void **state) {
     (void)state;
     for (int k = 0; k < EXPRESSIONS; k++) {
         Case c;
-        int large;
+        int compared;
         open_case(&c, expressions[k]);
-        const bool passes = derivation_check_constants(&c.d, 1, &large, &c.error);
-        assert_int_equal(large, 0);
+        const bool passes = derivation_check_constants(&c.d, 1, &compared, &c.error);
+        assert_int_equal(compared, 1);
         if (!passes) print_message("expression %d: %s\n", k, c.error.reason);
         assert_true(passes);
         world_free(c.w);
@@ -107,8 +108,8 @@ static void a_planted_error_is_seen(void **state) {
             Case c;
             open_case(&c, expressions[k]);
             plant(&c, draw, by);
-            int large;
-            const bool passed = derivation_check_constants(&c.d, 1, &large, &c.error);
+            int compared;
+            const bool passed = derivation_check_constants(&c.d, 1, &compared, &c.error);
             if (passed) print_message("expression %d, draw %d\n", k, (int)draw);
             assert_false(passed);
             assert_int_equal(c.error.kind, E_CHECK);
@@ -118,11 +119,11 @@ static void a_planted_error_is_seen(void **state) {
     }
 }
 
-/* A constant that is too large to be compared does not pass silently: it is counted. */
+/* A constant that is too large to be compared does not count as compared. */
 static void what_is_too_large_is_counted(void **state) {
     (void)state;
     Case c;
-    int large;
+    int compared;
     open_case(&c, " %x = constant F [2] seed(1)\n %y = neg %x\n out %y\n");
     const int64_t n = CHECKED_ELEMENTS + 1;
     const Type t = {.dtype = DT_FLOAT, .known = true, .dim = {1, {poly_int(c.w, n)}}};
@@ -131,9 +132,129 @@ static void what_is_too_large_is_counted(void **state) {
     const char *why;
     c.expression = node_make(c.w, op_find("neg"), NULL, 1, &x, 1, &why);
     c.constant = x;
-    assert_true(derivation_check_constants(&c.d, 1, &large, &c.error));
-    assert_int_equal(large, 1);
+    assert_true(derivation_check_constants(&c.d, 1, &compared, &c.error));
+    assert_int_equal(compared, 0);
     world_free(c.w);
+}
+
+/* Sets element `at` of an integer constant to another number. */
+static void plant_integer(Case *c, int64_t at, int64_t by) {
+    Type t;
+    int64_t n;
+    const void *bytes = elements(c, &t, &n);
+    void *copy = arena_copy(c->w->arena, bytes, element_bytes(t.dtype, n));
+    element_set_integer(t.dtype, copy, at, element_integer(t.dtype, copy, at) + by);
+    c->constant = constant_make(c->w, &t, blob_put(c->w, copy, element_bytes(t.dtype, n)));
+}
+
+/* Integers must be equal, as far as doubles can tell them apart. Rounded from floats, they may
+   differ by 1, since roundoffs may decide to which side a number is rounded. */
+static void integers_are_compared_exactly(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t by;
+        bool passes;
+    } cases[] = {
+        {" %x = constant I64 [3] {5, 9007199254740993, -3}\n %y = neg %x\n out %y\n", 0, true},
+        {" %x = constant I64 [3] {5, 1048577, -3}\n %y = neg %x\n out %y\n", 1, false},
+        {" %x = constant F [3] {0.7, 2, 90}\n %y = cast %x to=I32\n out %y\n", 1, true},
+        {" %x = constant F [3] {0.7, 2, 90}\n %y = cast %x to=I32\n out %y\n", 2, false},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        Case c;
+        int compared;
+        open_case(&c, cases[k].text);
+        plant_integer(&c, 1, cases[k].by);
+        const bool passes = derivation_check_constants(&c.d, 1, &compared, &c.error);
+        if (passes != cases[k].passes) print_message("case %d: %s\n", (int)k, c.error.reason);
+        assert_true(passes == cases[k].passes);
+        assert_int_equal(compared, 1);
+        world_free(c.w);
+    }
+}
+
+/* ---- applications of rules */
+
+#define ONE_FROM "\n  axes b = 0..2\n  %x : F [b..]\nfrom\n"
+static const char rules[] =
+    "rule double-neg" ONE_FROM "  %t = neg %x\n  %y = neg %t\n  out %y\nto\n  out %x\n"
+    "rule sqrt-square" ONE_FROM "  %t = sqrt %x\n  %y = mul %t %t\n  out %y\nto\n  out %x\n"
+    "rule abs-twice" ONE_FROM "  %t = abs %x\n  %y = abs %t\n  out %y\nto\n  %y = abs %x\n"
+    "  out %y\n"
+    "rule wrong-for-negative" ONE_FROM "  %y = abs %x\n  out %y\nto\n  %y = mul %x %x\n"
+    "  %z = sqrt %y\n  %e = fill value=1/1000000 shape=[]\n  %d = mul %z %e\n  %s = add %x %d\n"
+    "  out %s\n"
+    "rule sum-of-neg\n  axes b = 0..2\n  %x : F [b..]   %z : F [b..]\nfrom\n  %t = neg %x\n"
+    "  %y = add %t %z\n  out %y\nto\n  %y = sub %z %x\n  out %y\n"
+    "rule product-of-neg\n  %x : F [m, k]   %z : F [k, n]\nfrom\n  %t = neg %x\n"
+    "  %y = matmul %t %z\n  out %y\nto\n  %p = matmul %x %z\n  %y = neg %p\n  out %y\n";
+enum { DOUBLE_NEG, SQRT_SQUARE, ABS_TWICE, WRONG, SUM_OF_NEG, PRODUCT_OF_NEG };
+
+/* Applies one rule wherever it matches and compares the applications. */
+static bool applications_agree(Fixture *f, int rule, const char *text, int *made, int *compared) {
+    bool on[6] = {false};
+    const CheckOptions o = {.samples = 1, .seed = 1};
+    open_fixture(f, rules);
+    const Graph g = graph_of(f->w, text);
+    Derivation d = derivation_new(f->w, f->arena, facts_new(f->w, f->arena), &f->library, &g);
+    on[rule] = true;
+    assert_true(derive_fixpoint(&d, on, NULL, (FixpointLimits){.applications = 100}, &f->error));
+    *made = d.nstep;
+    return derivation_check_applications(&d, (Sizes){0}, &o, compared, &f->error);
+}
+
+#define LARGE "graph g %x : F [300, 300]\nbody\n"
+static void applications_are_compared_in_a_large_graph(void **state) {
+    (void)state;
+    static const struct {
+        int rule;
+        const char *text;
+    } cases[] = {
+        {DOUBLE_NEG,
+         LARGE " %p = matmul %x %x\n %a = neg %p\n %b = neg %a\n %y = matmul %b %x\n out %y\n"},
+        /* The left side is NaN for negative numbers, where the rule need not keep anything. */
+        {SQRT_SQUARE, LARGE " %p = matmul %x %x\n %a = sqrt %p\n %y = mul %a %a\n out %y\n"},
+        /* A value is an input of the match and matched as well. */
+        {SUM_OF_NEG, LARGE " %p = matmul %x %x\n %a = neg %p\n %y = add %a %a\n out %y\n"},
+        {ABS_TWICE, LARGE " %a = abs %x\n %b = abs %a\n %y = abs %b\n out %y\n"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        Fixture f;
+        int made, compared;
+        const bool agree = applications_agree(&f, cases[k].rule, cases[k].text, &made, &compared);
+        if (!agree) print_message("case %d: %s\n", (int)k, f.error.reason);
+        assert_true(agree);
+        assert_true(made > 0);
+        assert_int_equal(compared, made);
+        close_fixture(&f);
+    }
+}
+
+/* The rule is wrong for negative numbers, and by a millionth for others. */
+static void a_wrong_application_is_seen_in_a_large_graph(void **state) {
+    (void)state;
+    Fixture f;
+    int made, compared;
+    assert_false(applications_agree(
+        &f, WRONG, LARGE " %p = matmul %x %x\n %a = abs %p\n %y = matmul %a %x\n out %y\n", &made,
+        &compared));
+    assert_int_equal(f.error.kind, E_CHECK);
+    assert_string_equal(f.error.place, "wrong-for-negative");
+    assert_non_null(strstr(f.error.reason, "the rule changed a value"));
+    close_fixture(&f);
+}
+
+/* An application that needs too many operations does not count as compared. */
+static void an_application_that_is_too_large_is_counted(void **state) {
+    (void)state;
+    Fixture f;
+    int made, compared;
+    assert_true(applications_agree(
+        &f, PRODUCT_OF_NEG, LARGE " %p = neg %x\n %y = matmul %p %x\n out %y\n", &made, &compared));
+    assert_int_equal(made, 1);
+    assert_int_equal(compared, 0);
+    close_fixture(&f);
 }
 
 int main(void) {
@@ -141,6 +262,10 @@ int main(void) {
         cmocka_unit_test(what_was_rounded_passes),
         cmocka_unit_test(a_planted_error_is_seen),
         cmocka_unit_test(what_is_too_large_is_counted),
+        cmocka_unit_test(integers_are_compared_exactly),
+        cmocka_unit_test(applications_are_compared_in_a_large_graph),
+        cmocka_unit_test(a_wrong_application_is_seen_in_a_large_graph),
+        cmocka_unit_test(an_application_that_is_too_large_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

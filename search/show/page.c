@@ -61,8 +61,12 @@ static void add_summary(const Changes *c, bool changed, Text *t) {
     text_add(t,
              "<p>%s %d of %d nodes understood, %d opaque. %d nodes removed, %d added, %d changed, "
              "%d unchanged.</p>\n",
-             changed ? "" : "<b>Nothing gains 3 %: the file is unchanged.</b>", m.understood,
-             m.nodes, m.opaque, changes_count(c, 0, GONE), changes_count(c, 1, NEW),
+             changed ? ""
+             : r->stats.unconfirmed
+                 ? "<b>The original is kept, because the result was not confirmed.</b>"
+             : run_new_source(r) ? "<b>No rule gains 3 %.</b>"
+                                 : "<b>Nothing gains 3 %: the file is unchanged.</b>",
+             m.understood, m.nodes, m.opaque, changes_count(c, 0, GONE), changes_count(c, 1, NEW),
              changes_count(c, 0, CHANGED), changes_count(c, 0, KEPT));
     text_add(t, "<table><tr><th></th><th class=n>original</th><th class=n>result</th><th "
                 "class=n>ratio</th></tr>\n");

@@ -162,6 +162,18 @@ static void table_numbers(const RunStats *s, Text *t) {
     if (s->cost_fault) text_add(t, "  the cost file was wrong: %s\n", s->cost_fault);
 }
 
+/* Says what was compared by definitions, and how much was not. */
+static void table_definitions(const RunStats *s, Text *t) {
+    const bool all =
+        s->applications_compared == s->applications && s->constants_compared == s->constants;
+    if (!s->applications && !s->constants) return;
+    text_add(t,
+             "  compared in double, by definition: %d of %d applications of rules, %d of %d "
+             "computed constants%s\n",
+             s->applications_compared, s->applications, s->constants_compared, s->constants,
+             all ? "" : "; the others are too large, or have no definition");
+}
+
 static void table_check(const Run *r, Text *t) {
     const RunStats *s = &r->stats;
     if (s->checked)
@@ -170,6 +182,7 @@ static void table_check(const Run *r, Text *t) {
                  s->check_unstable ? "; roundings alone move the original's outputs as far" : "",
                  *s->check_note ? "; " : "", s->check_note);
     else if (*s->check_note) text_add(t, "  %s\n", s->check_note);
+    if (s->checked) table_definitions(s, t);
     if (s->checked && s->check_zero)
         text_add(t, "  all outputs were 0, so the comparison says little; give other inputs by "
                     "--input\n");
@@ -211,6 +224,13 @@ static void table_rules(const Run *r, const Derivation *d, Text *t) {
                  "results would differ\n");
 }
 
+/* Says why no rule is applied, and whether the file is the user's. */
+static const char *unchanged_text(const Run *r) {
+    if (r->stats.unconfirmed) return run_new_source(r) ? "" : "; the file is unchanged";
+    return run_new_source(r) ? "; nothing else gains 3 %"
+                             : "; nothing gains 3 %: the file is unchanged";
+}
+
 void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
     ModelStats m = model_stats(r->source.model);
     table_moved(&r->stats, t);
@@ -221,8 +241,5 @@ void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
     table_check(r, t);
     table_notes(r, changed, t);
     text_add(t, "  %d of %d nodes understood, %d opaque; %.1f s%s\n", m.understood, m.nodes,
-             m.opaque, run_seconds(r),
-             changed             ? ""
-             : run_new_source(r) ? "; nothing else gains 3 %"
-                                 : "; nothing gains 3 %: the file is unchanged");
+             m.opaque, run_seconds(r), changed ? "" : unchanged_text(r));
 }

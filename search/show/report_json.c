@@ -60,6 +60,10 @@ static void json_check(const Run *r, cJSON *o) {
     cJSON_AddNumberToObject(c, "max_relative", r->stats.check_relative);
     cJSON_AddBoolToObject(c, "unstable", r->stats.check_unstable);
     cJSON_AddBoolToObject(c, "all_zero", r->stats.check_zero);
+    cJSON_AddNumberToObject(c, "applications", r->stats.applications);
+    cJSON_AddNumberToObject(c, "applications_compared", r->stats.applications_compared);
+    cJSON_AddNumberToObject(c, "constants", r->stats.constants);
+    cJSON_AddNumberToObject(c, "constants_compared", r->stats.constants_compared);
     cJSON_AddStringToObject(c, "note", r->stats.check_note);
     cJSON *outputs = cJSON_AddObjectToObject(c, "outputs");
     for (int k = 0; r->stats.output && k < r->source.original.nout; k++) {
@@ -187,7 +191,7 @@ void run_report(const Run *r, const Derivation *d, bool changed, Text *t) {
     cJSON_AddStringToObject(o, "isomer", isomer_version());
     json_versions(r, o);
     cJSON_AddStringToObject(o, "model_digest", r->source.digest);
-    cJSON_AddBoolToObject(o, "changed", changed);
+    cJSON_AddBoolToObject(o, "changed", changed || run_new_source(r));
     cJSON_AddStringToObject(o, "target", r->o->measure_with ? r->o->measure_with : r->o->backend);
     cJSON_AddNumberToObject(nodes, "total", m.nodes);
     cJSON_AddNumberToObject(nodes, "understood", m.understood);

@@ -402,3 +402,75 @@ def test_step_seconds_are_of_the_device_that_the_options_ask_for(rules, tmp_path
     said = json.loads(report.read_text())
     prices = [kind["before"] for kind in said["step_seconds"].values() if kind["before"]]
     assert sum(prices) == pytest.approx(said["predicted_seconds"]["before"], rel=1e-6)
+
+
+CHOSEN = """m (float[4, 8] x) => (float[4, 8] y) <bool c = {1}> {
+    y = If (c) <then_branch = t () => (float[4, 8] a) { a = Relu(x) },
+                else_branch = e () => (float[4, 8] b) { b = Neg(x) }> }"""
+EMPTY = "m (float[n, 4] x) => (float[n, 4] y) { r = Relu(x)  y = Relu(r) }"
+
+
+def parsed(path, text):
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {text}')
+    onnx.save(model, path)
+    return path
+
+
+def report_of(optimize, tmp_path, model, *words):
+    out, report = tmp_path / "o.onnx", tmp_path / "r.json"
+    done = optimize(model, out, "--report", report, *words)
+    assert done.returncode == 0, done.stderr
+    return json.loads(report.read_text()), done.stdout
+
+
+def test_an_inlined_file_counts_as_changed(optimize, tmp_path):
+    """The sizes are those of the user's file and of the one that is written."""
+    model, out = parsed(tmp_path / "m.onnx", CHOSEN), tmp_path / "o.onnx"
+    said, _ = report_of(optimize, tmp_path, model, "--cost", "nodes")
+    before, after = model.stat().st_size, out.stat().st_size
+    assert before != after and said["changed"]
+    assert said["bytes"] == {"before": before, "after": after}
+    assert said["constants_growth"] == after - before
+
+
+def test_weights_in_another_file_count(optimize, tmp_path):
+    model, out = net(tmp_path / "m.onnx"), tmp_path / "o.onnx"
+    words = ["--cost", "flops", "--save-as-external-data", "--external-threshold", 1]
+    said, _ = report_of(optimize, tmp_path, model, *words)
+    data = sum(path.stat().st_size for path in tmp_path.glob("o.onnx.data*"))
+    assert data > 0 and said["bytes"]["after"] == out.stat().st_size + data
+    assert said["constants_growth"] == said["bytes"]["after"] - model.stat().st_size
+
+
+@pytest.mark.parametrize("option", ["--report", "--proof-log", "--dot"])
+def test_a_failure_beside_the_model_leaves_the_model(optimize, tmp_path, option):
+    model = net(tmp_path / "m.onnx")
+    before = model.read_bytes()
+    done = optimize(model, model, "--cost", "flops", option, "/dev/full")
+    assert done.returncode == 5 and "/dev/full" in done.stderr
+    assert model.read_bytes() == before
+    words = ["--save-as-external-data", "--external-threshold", 1]
+    out = tmp_path / "o.onnx"
+    done = optimize(model, out, "--cost", "flops", option, "/dev/full", *words)
+    assert done.returncode == 5 and f"{out} was written before that" in done.stderr
+    assert out.exists()
+
+
+def test_empty_outputs_do_not_count_as_compared(optimize, tmp_path):
+    model = parsed(tmp_path / "m.onnx", EMPTY)
+    said, table = report_of(optimize, tmp_path, model, "--cost", "nodes", "--dim", "n=0")
+    assert not said["check"]["done"] and "outputs are empty" in said["check"]["note"]
+    assert "greatest difference" not in table and "all outputs are empty" in table
+    said, _ = report_of(optimize, tmp_path, model, "--cost", "nodes", "--dim", "n=0,3")
+    assert said["check"]["done"] and said["check"]["note"] == ""
+
+
+def test_what_definitions_compared_is_counted(optimize, tmp_path):
+    """How many there are, and how many were compared; the net is too large to be compared whole."""
+    said, table = report_of(
+        optimize, tmp_path, net(tmp_path / "m.onnx", size=64), "--cost", "nodes", *SHAPE
+    )
+    check = said["check"]
+    assert 0 < check["applications_compared"] <= check["applications"]
+    assert 0 < check["constants_compared"] <= check["constants"]
+    assert f"{check['applications_compared']} of {check['applications']} applications" in table

@@ -21,7 +21,8 @@ typedef struct TensorPair { /* two tensors of n elements of one type */
 /* Compares two tensors and adds the result to *d, so that one Difference can cover several outputs;
    start with difference_none(). Equal infinities agree, and so do two NaNs. moved (may be NULL)
    says for each element how far roundings alone move it (disturb.h); the element may differ by
-   NOISE_MARGIN times as much, whatever the tolerance is. */
+   NOISE_MARGIN times as much, whatever the tolerance is (scripts/compare_onnx.py has the same
+   number). */
 #define NOISE_MARGIN 8.0
 Difference difference_none(void);
 void tensors_compare(TensorPair, Tolerance, const double moved[], int output, Difference *d);

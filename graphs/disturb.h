@@ -4,7 +4,8 @@
 #define ISOMER_DISTURB_H
 #include "graphs/graph.h"
 
-enum { DISTURBANCES = 8 }; /* number of disturbed graphs that are run */
+/* Number of disturbed graphs that are run; scripts/compare_onnx.py has the same number. */
+enum { DISTURBANCES = 8 };
 
 /* Makes a graph in which each element of every float constant and of every computed float value is
    moved up or down, as the seed draws it, by two roundoffs of its type. Constants get other

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char feed_help[] =
     "Data for one or more inputs: NAME=FILE.npy, NAME=LOW..HIGH (uniform, bounds included), "
@@ -43,8 +44,18 @@ static bool read_range(Arena *a, const char *text, const char *what, FeedOption 
                      text);
 }
 
+/* Returns the = between NAME and WHAT, or NULL. Both a name and the name of a file may have others:
+   it is the last one that is followed by something other than a file, or by a file that is
+   there. */
+static const char *name_end(const char *text) {
+    const char *last = strrchr(text, '=');
+    for (const char *at = last; at && at > text; at--)
+        if (*at == '=' && (!ends_with(at + 1, ".npy") || !access(at + 1, F_OK))) return at;
+    return last;
+}
+
 static bool read_named(Arena *a, const char *text, FeedOption *x, Error *e) {
-    const char *equals = strrchr(text, '=');
+    const char *equals = name_end(text);
     if (!equals || equals == text)
         return error_set(e, E_USAGE, "--input", "%s: expected NAME=WHAT or FILE.npz", text);
     *x = (FeedOption){.text = text, .name = arena_string(a, text, (size_t)(equals - text))};

@@ -141,11 +141,11 @@ def timed(entry, rules, options):
     """The report of optimize-model on a case, or None if it failed."""
     report = entry.path(options.target + ".json")
     if not os.path.exists(report):
-        measure = ["--measure-with", options.target] if options.target != "isomer" else []
+        measure = ["--measure-with", options.target, "--effort", options.effort]
+        measure = measure if options.target != "isomer" else []
         words = (
             [os.path.join(BUILD, "optimize-model"), entry.model, "--dry-run", "-q", *measure]
             + ["--rules-out", own_rules(entry, rules), "--allow", "drops"]
-            + ["--effort", options.effort]
             + ["--report", report]
             + ["--cost-db", os.path.join(WORK, "costs.sqlite"), *entry.feed()]
         )

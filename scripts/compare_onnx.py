@@ -94,6 +94,8 @@ def checker_says(path):
 
 # DISTURBANCES: runs of the original with other roundings. An element may differ MARGIN times as
 # much as they move it, or FUSIONS times as much as ONNX Runtime's own optimizations move an output.
+# The first two are those of the numerical check in C (graphs/disturb.h, NOISE_MARGIN in
+# graphs/compare.h).
 DISTURBANCES, MARGIN, FUSIONS = 8, 8, 2
 WEIGHTS = 1 << 20  # elements of a constant; roundings of larger ones average out in their products
 

@@ -69,9 +69,13 @@ def timed(row, rules, options, name):
     if not os.path.exists(report):
         code = subprocess.run(
             [os.path.join(BUILD, "optimize-model"), file_of(row), "--dry-run", "-q"]
-            + ["--rules", rules, "--effort", options.effort, "--report", report]
+            + ["--rules", rules, "--report", report]
             + ["--cost-db", os.path.join(WORK, "costs.sqlite")]
-            + (["--measure-with", options.target] if options.target != "isomer" else [])
+            + (
+                ["--measure-with", options.target, "--effort", options.effort]
+                if options.target != "isomer"
+                else []
+            )
             + sizes_of(row),
             cwd=ROOT,
             check=False,

@@ -50,6 +50,28 @@ def formed(pattern, expected):
     return check
 
 
+def split_input(text):
+    """NAME and WHAT of NAME=WHAT. Both a name and the name of a file may have an = as well: the two
+    are split at the last one that is followed by something other than a file, or by a file that is
+    there."""
+    for found in reversed(list(re.finditer("=", text))):
+        what = text[found.end() :]
+        if not what.lower().endswith(".npy") or os.path.isfile(what):
+            return text[: found.start()], what
+    name, _, what = text.rpartition("=")
+    return name, what
+
+
+def input_option(text):
+    name, what = split_input(text)
+    well_formed = formed(
+        rf"[^=]+=(random|(?P<file>.+\.npy)|({NUMBER})(\.\.({NUMBER}))?)",
+        "NAME=FILE.npy, NAME=random, NAME=NUMBER or NAME=LOW..HIGH",
+    )
+    well_formed(text if not name else "NAME=" + what)
+    return text
+
+
 def add_feed_options(parser):
     parser.add_argument(
         "--input-shape",
@@ -70,10 +92,7 @@ def add_feed_options(parser):
     parser.add_argument(
         "--input",
         action="append",
-        type=formed(
-            rf".+=(random|(?P<file>.+\.npy)|({NUMBER})(\.\.({NUMBER}))?)",
-            "NAME=FILE.npy, NAME=random, NAME=NUMBER or NAME=LOW..HIGH",
-        ),
+        type=input_option,
         default=[],
         metavar="NAME=WHAT",
         help="data of an input: a number, a range LO..HI or a .npy file",
@@ -86,7 +105,7 @@ def check_feed(options, graph):
     inputs = [value.name for value in graph.input]
     sizes = {d.dim_param for v in graph.input for d in v.type.tensor_type.shape.dim} - {""}
     given = [("--input-shape", text.rpartition(":")[0], inputs) for text in options.input_shape]
-    given += [("--input", text.rpartition("=")[0], inputs) for text in options.input]
+    given += [("--input", split_input(text)[0], inputs) for text in options.input]
     given += [("--dim", re.split("[=:]", text)[0], sorted(sizes)) for text in options.dim]
     for option, name, known in given:
         if name not in known:
@@ -110,7 +129,7 @@ class Feed:
         }
         self.values = {}
         for text in options.input:
-            name, _, what = text.rpartition("=")
+            name, what = split_input(text)
             self.values.setdefault(name, []).append(what)
 
     def shape(self, name, declared):

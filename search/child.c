@@ -1,10 +1,11 @@
-/* child.c -- runs a program by posix_spawn, with standard input and output redirected to files in
-   memory. */
+/* child.c -- runs a program by posix_spawn, with standard input, output and error redirected to
+   files in memory. */
 #include "search/child.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -44,37 +45,60 @@ static int await_child(pid_t pid, const Watch *watch) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : (errno = ECANCELED, -1);
 }
 
-static int run_child(char *const argv[], int in, int out, const Watch *watch) {
+static int run_child(char *const argv[], const int fd[3], const Watch *watch) {
     posix_spawn_file_actions_t files;
     pid_t pid;
     int failed = posix_spawn_file_actions_init(&files);
     if (failed) return errno = failed, -1;
-    posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    for (int k = 0; k < 3; k++) posix_spawn_file_actions_adddup2(&files, fd[k], k);
     failed = start_child(argv, &files, watch->stop != NULL, &pid);
     posix_spawn_file_actions_destroy(&files);
     return failed ? (errno = failed, -1) : await_child(pid, watch);
 }
 
-int child_run_until(Arena *a, char *const argv[], const Text *in, char **out, size_t *n,
-                    bool (*stop)(void *user), void *user) {
-    Cleanup *file = ARENA_NEW(a, Cleanup, 2);
-    int from = file_in_memory(in ? 1 : 0, &(Piece){in ? in->data : NULL, in ? in->size : 0}),
-        to = file_in_memory(0, NULL), status = -1, why;
-    file_cleanup(a, &file[0], from), file_cleanup(a, &file[1], to);
-    struct stat s = {.st_size = 0};
-    if (from >= 0 && to >= 0) status = run_child(argv, from, to, &(Watch){stop, user});
-    why = errno;
-    if (status >= 0) fstat(to, &s);
-    *out = arena_alloc(a, (size_t)s.st_size + 1);
+/* Returns what a file holds, with a 0 at its end; NULL with errno set: it cannot be read. */
+static char *read_back(Arena *a, int fd, size_t *n) {
+    struct stat s;
+    if (fstat(fd, &s)) return NULL;
+    char *text = arena_alloc(a, (size_t)s.st_size + 1);
     *n = (size_t)s.st_size;
-    if (status >= 0 && pread(to, *out, *n, 0) != s.st_size) status = -1, why = EIO;
-    cleanup_run(&file[0]), cleanup_run(&file[1]);
+    if (pread(fd, text, *n, 0) == s.st_size) return text;
+    errno = EIO;
+    return NULL;
+}
+
+static const char *last_line(Arena *a, const char *text) {
+    const char *found = "";
+    for (size_t n; *text; text += n, text += *text == '\n')
+        if ((n = strcspn(text, "\n"))) found = arena_string(a, text, n);
+    return found;
+}
+
+int child_run_until(Arena *a, char *const argv[], const Text *in, ChildSaid *said,
+                    bool (*stop)(void *user), void *user) {
+    Cleanup *file = ARENA_NEW(a, Cleanup, 3);
+    const Piece input = {in ? in->data : NULL, in ? in->size : 0};
+    int fd[3], status = -1;
+    size_t n;
+    bool made = true;
+    for (int k = 0; k < 3; k++) {
+        fd[k] = file_in_memory(k == 0 && in ? 1 : 0, &input);
+        file_cleanup(a, &file[k], fd[k]);
+        made &= fd[k] >= 0;
+    }
+    if (made) status = run_child(argv, fd, &(Watch){stop, user});
+    int why = errno;
+    *said = (ChildSaid){.out = arena_alloc(a, 1), .reason = ""};
+    char *out = status >= 0 ? read_back(a, fd[1], &said->n) : NULL,
+         *error = status >= 0 ? read_back(a, fd[2], &n) : NULL;
+    if (out) said->out = out;
+    else if (status >= 0) status = -1, why = EIO;
+    if (error) said->reason = last_line(a, error);
+    for (int k = 0; k < 3; k++) cleanup_run(&file[k]);
     errno = why;
     return status;
 }
 
-int child_run(Arena *a, char *const argv[], const Text *in, char **out, size_t *n) {
-    return child_run_until(a, argv, in, out, n, NULL, NULL);
+int child_run(Arena *a, char *const argv[], const Text *in, ChildSaid *said) {
+    return child_run_until(a, argv, in, said, NULL, NULL);
 }

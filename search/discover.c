@@ -67,8 +67,8 @@ static const char *write_profile(Discovering *d) {
 static bool ask(Discovering *d, const char *program, const char **path) {
     Run *r = d->r;
     RunDiscovered *s = &r->stats.discovered;
-    char *said, seconds[40];
-    size_t size;
+    ChildSaid said;
+    char seconds[40];
     const char *profile = write_profile(d);
     if (r->error->kind != E_NONE || run_cancelled(r)) return false;
     CommandLine w = {.arena = r->arena};
@@ -82,15 +82,16 @@ static bool ask(Discovering *d, const char *program, const char **path) {
     words_add(&w, seconds);
     words_add(&w, "--output");
     words_add(&w, *path = file_in(d, "candidates.rules"));
-    const int status = child_run_until(r->arena, w.v, NULL, &said, &size, time_over, d);
+    const int status = child_run_until(r->arena, w.v, NULL, &said, time_over, d);
     if (run_cancelled(r)) return false;
     if (status) {
-        s->note = status > 0 ? arena_format(r->arena, "discover-rules ended with status %d", status)
+        s->note = status > 0 ? arena_format(r->arena, "discover-rules ended with status %d%s%s",
+                                            status, *said.reason ? ": " : "", said.reason)
                              : "no question was answered in time";
         *path = NULL;
         return true;
     }
-    sscanf(said, "questions %d, asked %d, resumed %*d, answered %d", &s->questions, &s->asked,
+    sscanf(said.out, "questions %d, asked %d, resumed %*d, answered %d", &s->questions, &s->asked,
            &s->answered);
     return true;
 }
@@ -101,8 +102,7 @@ static bool ask(Discovering *d, const char *program, const char **path) {
 static bool prove_some(Discovering *d, const char *program, const RuleSet *all, int from, int to) {
     Run *r = d->r;
     Text t = text_new(r->arena);
-    char *said;
-    size_t size;
+    ChildSaid said;
     const char *in = file_in(d, "some.rules"), *out = file_in(d, "verdicts.rules");
     RuleSet verdicts = {.arena = r->arena};
     for (int k = from; k < to; k++)
@@ -112,7 +112,7 @@ static bool prove_some(Discovering *d, const char *program, const RuleSet *all, 
     const char *const words[] = {program, in, "--quiet", "--jobs", d->jobs, "--output", out};
     for (size_t k = 0; k < sizeof words / sizeof *words; k++) words_add(&w, words[k]);
     unlink(out);
-    const int status = child_run_until(r->arena, w.v, NULL, &said, &size, time_over, d);
+    const int status = child_run_until(r->arena, w.v, NULL, &said, time_over, d);
     if (run_cancelled(r)) return false;
     if (status != 0 && status != 1) return true;
     if (!rules_read(r->arena, out, &verdicts, r->error)) return false;

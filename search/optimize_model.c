@@ -33,13 +33,15 @@ static const ProgramText program = {
 static volatile int interrupted;
 _Static_assert(sizeof(sig_atomic_t) == sizeof(int), "a handler writes an int at once");
 
-static void on_interrupt(int signal) {
-    (void)signal;
-    interrupted = 1;
+/* The first signal ends the search or the run, the second one the run (--keep-best); both leave no
+   temporary files behind. A third one kills the process. */
+static void on_interrupt(int number) {
+    if (interrupted < 2) interrupted++;
+    if (interrupted == 2) signal(number, SIG_DFL);
 }
 
 static void catch_interrupt(void) {
-    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = on_interrupt};
     sigaction(SIGINT, &action, NULL);
     /* Sent by timeout(1), for example: the run's files must be removed. */
     sigaction(SIGTERM, &action, NULL);

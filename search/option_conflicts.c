@@ -1,8 +1,9 @@
-/* option_conflicts.c -- refuses options that do not go together. An option that would have no
-   effect is refused, so that nobody waits for what it promises; so is a file name that would
-   overwrite another file that is named. */
+/* option_conflicts.c -- refuses options that do not go together. An option to which another one
+   leaves no effect is refused, so that nobody waits for what it promises; so is a file name that
+   would overwrite another file that is named. */
 #include "ops/base/file_use.h"
 #include "search/option_table.h"
+#include "search/run.h"
 #include <string.h>
 #include <unistd.h>
 
@@ -47,7 +48,30 @@ static bool targets_agree(const IsomerOptions *o, Error *e) {
         return refuse(e, "--also-threads",
                       "the built-in runtime is timed on --threads alone: leave it out, or give "
                       "--measure-with onnxruntime");
+    if (o->also_threads > 0 && !run_targets_onnxruntime(o))
+        return refuse(e, "--also-threads",
+                      "a command of one's own decides itself on how many threads it runs: leave it "
+                      "out, or give --measure-with onnxruntime");
     return true;
+}
+
+/* Checks the limits of a search, which differ with the target. */
+static bool limits_used(const IsomerOptions *o, Error *e) {
+    if (o->effort && strcmp(o->effort, "default") != 0 && !o->measure_with)
+        return refuse(e, "--effort",
+                      "it limits a search with --measure-with; for the built-in runtime give "
+                      "--steps or --time-limit");
+    if (o->measure_with && o->steps != optimize_defaults().steps)
+        return refuse(e, "--steps",
+                      "it limits a search for the built-in runtime; with --measure-with give "
+                      "--effort or --time-limit");
+    return true;
+}
+
+static bool tolerances_used(const IsomerOptions *o, Error *e) {
+    if (o->check > 0 || o->check_with || (o->rtol < 0 && o->atol < 0)) return true;
+    return refuse(e, o->rtol >= 0 ? "--rtol" : "--atol",
+                  "nothing is compared with --check=0: leave one of the two out");
 }
 
 static bool weights_agree(const IsomerOptions *o, Error *e) {
@@ -78,6 +102,7 @@ static bool files_given_usable(Arena *a, const char *in, const char *out, const 
 
 bool optimize_options_agree(Arena *a, const char *in, const char *out, const IsomerOptions *o,
                             Error *e) {
-    return rules_out_used(o, e) && targets_agree(o, e) && discovery_repeats(o, e) &&
-           weights_agree(o, e) && files_given_usable(a, in, out, o, e);
+    return rules_out_used(o, e) && targets_agree(o, e) && limits_used(o, e) &&
+           tolerances_used(o, e) && discovery_repeats(o, e) && weights_agree(o, e) &&
+           files_given_usable(a, in, out, o, e);
 }

@@ -17,8 +17,10 @@ bool run_time_over(const Run *r, double limit) {
     return run_signalled(r) || (!r->o->frozen && run_seconds(r) >= limit);
 }
 
+bool run_ends(const Run *r) { return run_signalled(r) && (!r->o->keep_best || *r->o->cancel > 1); }
+
 bool run_cancelled(Run *r) {
-    if (r->o->keep_best || !run_signalled(r)) return false;
+    if (!run_ends(r)) return false;
     error_set(r->error, E_INTERRUPTED, r->in, "stopped; no model was written");
     return true;
 }

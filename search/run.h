@@ -192,8 +192,9 @@ bool run_signalled(const Run *); /* whether the caller set *options.cancel */
 bool run_time_over(const Run *, double limit);
 /* Returns the seconds that --time-limit or --effort gives a search with a measuring command. */
 double run_command_seconds(const IsomerOptions *);
-/* Returns whether the caller signalled without keep_best. Then the run's error is set, and the run
-   must end. */
+/* Returns whether the caller signalled without keep_best, or twice: *options.cancel is 2. */
+bool run_ends(const Run *);
+/* Returns the same. If it is so, the run's error is set, and the run must end. */
 bool run_cancelled(Run *);
 void run_say(const Run *, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* reports progress */

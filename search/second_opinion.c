@@ -28,19 +28,28 @@ static const char *line_of(Arena *a, const char *text, const char *word) {
     return found;
 }
 
+/* Says why the helper gave no answer. */
+static const char *failure(Arena *a, int status, const ChildSaid *said) {
+    if (status < 0) return strerror(errno);
+    return *said->reason ? arena_format(a, "its helper failed: %s", said->reason)
+                         : "its helper failed";
+}
+
+static bool run_over(void *run) { return run_ends(run); }
+
 bool run_can_check_with(Run *r) {
-    char available[] = "--available", *out;
+    char available[] = "--available";
     char *argv[] = {NULL, available, NULL};
-    size_t n;
+    ChildSaid said;
     if (!r->o->check_with) return true;
     argv[0] = helper_find(r->arena, "compare-onnx");
     r->helper = argv[0];
     if (!argv[0])
         return not_installed(r, "its helper compare-onnx is not installed next to this program");
-    int status = child_run(r->arena, argv, NULL, &out, &n);
-    return status == 0 || not_installed(r, *out         ? line_of(r->arena, out, NULL)
-                                           : status > 0 ? "its helper failed"
-                                                        : strerror(errno));
+    const int status = child_run_until(r->arena, argv, NULL, &said, run_over, r);
+    if (!status || run_cancelled(r)) return !status;
+    return not_installed(r, *said.out ? line_of(r->arena, said.out, NULL)
+                                      : failure(r->arena, status, &said));
 }
 
 /* ---- the helper's command line */
@@ -67,7 +76,8 @@ static char **make_command(Run *r, const char *folder, const char *result) {
 
 /* ---- asking */
 
-static bool read_verdict(Run *r, int status, char *said) {
+static bool read_verdict(Run *r, int status, const ChildSaid *x) {
+    const char *said = x->out;
     if (run_cancelled(r)) return false;
     if (status == AGREES) {
         r->stats.opinion = line_of(r->arena, said, "agrees");
@@ -81,21 +91,21 @@ static bool read_verdict(Run *r, int status, char *said) {
                          *sizes ? " at " : "", sizes, line);
     }
     if (status == ABSENT) return not_installed(r, line_of(r->arena, said, NULL));
-    return not_installed(r, status < 0 ? strerror(errno) : "its helper failed");
+    return not_installed(r, failure(r->arena, status, x));
 }
 
 /* Asks the runtime, and asks again with other integers if the model does not run on these. */
 static bool ask_runtime(Run *r, const char *folder, const char *result) {
-    char *said, **words;
-    size_t n;
+    char **words;
+    ChildSaid said;
     for (;;) {
         if (!(words = make_command(r, folder, result))) return false;
         const char *sizes = run_size_set_name(r, r->size_set);
         run_say(r, "asking %s%s%s", r->o->check_with, *sizes ? " at " : "", sizes);
-        const int status = child_run(r->arena, words, NULL, &said, &n);
-        const char *not_run = status == ABSENT ? strstr(said, "does not run") : NULL;
+        const int status = child_run_until(r->arena, words, NULL, &said, run_over, r);
+        const char *not_run = status == ABSENT ? strstr(said.out, "does not run") : NULL;
         Error why = {0};
-        if (!not_run || run_cancelled(r)) return read_verdict(r, status, said);
+        if (!not_run || run_cancelled(r)) return read_verdict(r, status, &said);
         error_set(&why, E_ENVIRONMENT, "--check-with", "%s could not compare the models: it %.300s",
                   r->o->check_with, line_of(r->arena, not_run, NULL));
         if (!run_other_inputs(r, &why)) return *r->error = why, false;

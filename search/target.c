@@ -132,7 +132,7 @@ static bool read_line(Target *t, double until, char *line, Error *e) {
         if (t->used == LINE)
             return target_fails(e, "the measuring command sent a line that is too long");
         if (t->cancel && *t->cancel)
-            return error_set(e, E_INTERRUPTED, "--measure-with", "stopped");
+            return error_set(e, E_INTERRUPTED, "--measure-with", "stopped; no model was written");
         const double left = until - process_clock();
         struct pollfd p = {.fd = t->fd, .events = POLLIN};
         if (left <= 0) return target_fails(e, "the measuring command gave no answer in time");

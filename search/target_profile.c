@@ -60,9 +60,12 @@ static bool remember(const Run *r, const char *device, Profile *p) {
     return true;
 }
 
+/* Stops the helper when the search ends, since only the search needs a profile. */
+static bool search_over(void *run) { return run_signalled(run); }
+
 bool profile_ask(Run *r, const char *path, const char *folder) {
-    char *said, *helper = helper_find(r->arena, "profile-onnxruntime");
-    size_t size;
+    char *helper = helper_find(r->arena, "profile-onnxruntime");
+    ChildSaid said;
     if (!helper || !run_targets_onnxruntime(r->o)) return true;
     CommandLine w = {.arena = r->arena};
     words_add(&w, helper);
@@ -70,7 +73,8 @@ bool profile_ask(Run *r, const char *path, const char *folder) {
     words_add(&w, arena_format(r->arena, "--threads=%d", r->o->threads > 1 ? r->o->threads : 1));
     words_add_shapes(&w, &r->inputs);
     if (!words_add_inputs(&w, &r->inputs, folder, 1, r->error)) return false;
-    if (!child_run(r->arena, w.v, NULL, &said, &size)) r->profile = said;
+    if (!child_run_until(r->arena, w.v, NULL, &said, search_over, r)) r->profile = said.out;
+    else if (*said.reason) run_say(r, "there is no profile: %s", said.reason);
     return !run_cancelled(r);
 }
 

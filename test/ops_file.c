@@ -78,6 +78,51 @@ static void files_are_replaced_whole(void **state) {
     arena_free(a);
 }
 
+static void symlink_in_folder(const char *to, const char *name) {
+    char link[512];
+    snprintf(link, sizeof link, "%s/%s", folder, name);
+    assert_int_equal(symlink(to, link), 0);
+}
+
+/* A symbolic link is kept and the file that it names is made, also where links lead to links or to
+   another folder, and where they begin at the root. */
+static void a_link_to_a_file_that_is_missing_is_kept(void **state) {
+    (void)state;
+    char path[512], made[512], whole[1024];
+    struct stat s;
+    Arena *a = arena_new(NULL, 0);
+    Error e = {0};
+    const int before = files_in_folder();
+    snprintf(made, sizeof made, "%s/missing", folder);
+    snprintf(whole, sizeof whole, "%s/second", folder);
+    symlink_in_folder("missing", "second");
+    symlink_in_folder("second", "first");
+    symlink_in_folder(whole, "absolute");
+    symlink_in_folder("circle", "circle");
+    symlink_in_folder("no/such/file", "astray");
+    for (int k = 0; k < 2; k++) {
+        snprintf(path, sizeof path, "%s/%s", folder, k ? "absolute" : "first");
+        assert_true(file_writable(path, &e));
+        assert_true(file_write(path, "new", 3, &e));
+        assert_file(a, made, "new", 3);
+        assert_true(!lstat(path, &s) && S_ISLNK(s.st_mode));
+        unlink(made);
+    }
+    for (int k = 0; k < 2; k++) {
+        snprintf(path, sizeof path, "%s/%s", folder, k ? "circle" : "astray");
+        assert_false(file_writable(path, &e));
+        assert_false(file_write(path, "new", 3, &e));
+        assert_true(!lstat(path, &s) && S_ISLNK(s.st_mode));
+    }
+    assert_int_equal(files_in_folder(), before + 5);
+    const char *const links[] = {"second", "first", "absolute", "circle", "astray"};
+    for (int k = 0; k < 5; k++) {
+        snprintf(path, sizeof path, "%s/%s", folder, links[k]);
+        unlink(path);
+    }
+    arena_free(a);
+}
+
 static void pipes_are_read_to_their_end(void **state) {
     (void)state;
     Arena *a = arena_new(NULL, 0);
@@ -353,6 +398,7 @@ static void files_that_cannot_be_written_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_replaced_whole),
+        cmocka_unit_test(a_link_to_a_file_that_is_missing_is_kept),
         cmocka_unit_test(memory_holds_pieces),
         cmocka_unit_test(missing_folders_are_made),
         cmocka_unit_test(what_cannot_be_written_shows_before),

@@ -212,12 +212,36 @@ char *pieces_join(const Pieces *p, Arena *a) {
     return all;
 }
 
+/* Replaces a path that names no file by the path to which its symbolic links lead, since realpath
+   follows them only to files that are there. Returns false with errno set if that is too long or
+   has too many links. */
+static bool follow_links(const char *path, char target[PATH_MAX]) {
+    char link[PATH_MAX], folder[PATH_MAX];
+    enum { LINKS = 40 };
+    errno = ENAMETOOLONG;
+    if (strlen(path) >= PATH_MAX) return false;
+    strcpy(target, path);
+    for (int k = 0; k < LINKS; k++) {
+        const ssize_t n = readlink(target, link, sizeof link - 1);
+        if (n < 0) return true;
+        link[n] = 0;
+        folder_of(target, folder, sizeof folder);
+        const bool alone = *link == '/' || !strchr(target, '/');
+        if (strlen(link) + (alone ? 0 : strlen(folder)) >= PATH_MAX) return false;
+        strcpy(target, alone ? "" : folder);
+        strcat(target, link);
+    }
+    errno = ELOOP;
+    return false;
+}
+
 bool file_write_pieces(const char *path, int n, const Piece *piece, Error *e) {
     struct stat old;
     char target[PATH_MAX];
     if (stat(path, &old) != 0) {
-        if (errno != ENOENT) return file_fail(e, path, "cannot write");
-        return replace_file(path, n, piece, NULL, e);
+        if (errno != ENOENT || !follow_links(path, target))
+            return file_fail(e, path, "cannot write");
+        return replace_file(target, n, piece, NULL, e);
     }
     if (S_ISDIR(old.st_mode))
         return error_set(e, E_ENVIRONMENT, path, "cannot write: it is a folder");
@@ -236,8 +260,9 @@ bool file_writable(const char *path, Error *e) {
         return error_set(e, E_ENVIRONMENT, path, "cannot write: it is a folder");
     if (there && !S_ISREG(old.st_mode))
         return !access(path, W_OK) || file_fail(e, path, "cannot write");
-    if (there && !realpath(path, target)) return file_fail(e, path, "cannot write");
-    folder_of(there ? target : path, folder, sizeof folder);
+    if (!(there ? realpath(path, target) != NULL : follow_links(path, target)))
+        return file_fail(e, path, "cannot write");
+    folder_of(target, folder, sizeof folder);
     if (!*path) strcpy(folder, path); /* the empty path must fail, not mean "." */
     return !access(folder, W_OK | X_OK) || file_fail(e, path, "cannot write");
 }

@@ -11,9 +11,11 @@ static bool absent(Error *e, const char *why) {
 
 static bool dot(Arena *a, char *argument, const Text *in, char **out, Error *e) {
     char name[] = "dot", *argv[] = {name, argument, NULL};
-    size_t n;
-    int status = child_run(a, argv, in, out, &n);
-    return status == 0 || absent(e, status > 0 ? "it failed" : strerror(errno));
+    ChildSaid said;
+    const int status = child_run(a, argv, in, &said);
+    *out = said.out;
+    if (status <= 0) return status == 0 || absent(e, strerror(errno));
+    return absent(e, *said.reason ? said.reason : "it failed");
 }
 
 bool picture_program(Arena *a, Error *e) {

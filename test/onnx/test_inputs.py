@@ -1,7 +1,7 @@
 """Integer inputs are drawn from the range that the graph allows. The built-in runtime, ONNX Runtime
 as the target and the check in ONNX Runtime get the same data; --input gives other data to all."""
 
-import os, subprocess, sys
+import os, signal, subprocess, sys, time
 import numpy, onnx, onnxruntime, pytest
 from onnx import TensorProto, helper, numpy_helper
 from small_models import BUILD, PROGRAM, refused, save, target, tensor
@@ -325,3 +325,94 @@ def test_what_is_no_number_has_no_least(tmp_path):
     )
     assert run_model(path, "--input", "x=nan").stdout.endswith(" min nan max nan mean nan\n")
     assert run_model(path, "--input", "x=-inf").stdout.endswith(" min inf max inf mean inf\n")
+
+
+def faster(folder):
+    """Options with which a power that is written as a product gains."""
+    return [*FEW, "--measure-with", target(folder, "1 + data.count(b'Pow')")]
+
+
+def test_names_and_files_may_have_an_equals_sign(optimize, tmp_path):
+    """The folder of temporary files and the file of an input, also beside a name with the sign."""
+    folder = tmp_path / "a=b"
+    folder.mkdir()
+    numpy.save(folder / "i.npy", numpy.int64([3, 1]))
+    nodes = [
+        node("Gather", ["rows", "i"], ["g"]),
+        node("Gather", ["rows", "k=v"], ["h"]),
+        node("Add", ["g", "h"], ["z"]),
+    ]
+    path = model(
+        tmp_path / "m.onnx",
+        nodes,
+        [tensor("i", [2], INT), tensor("k=v", [2], INT)],
+        {"rows": table(5)},
+    )
+    words = [path, tmp_path / "o.onnx", *faster(tmp_path), *ASKED]
+    environment = ENVIRONMENT | {"TMPDIR": str(folder)}
+    done = optimize(*words, env=environment)
+    assert done.returncode == 0 and "onnxruntime: agrees" in done.stdout, done.stderr
+    given = ["--input", "i=a=b/i.npy", "--input", "k=v=a=b/i.npy"]
+    done = optimize(*words, *given, env=environment, cwd=tmp_path)
+    assert done.returncode == 0 and "onnxruntime: agrees" in done.stdout, done.stderr
+    done = run_model(path, "--input", "i=a=b/none.npy")
+    assert done.returncode and "none.npy" in done.stderr
+
+
+FAKE = """#!/bin/sh
+case "$*" in *--available*) exit 0;; esac
+echo started >> {folder}/started
+{then}
+"""
+
+
+def fake_python(folder, then):
+    """The environment of a run whose helpers are run by a program that says or does this."""
+    (folder / "bin").mkdir()
+    (folder / "bin" / "python").write_text(FAKE.format(folder=folder, then=then))
+    (folder / "bin" / "python").chmod(0o755)
+    (folder / "temporary").mkdir()
+    return os.environ | {"ISOMER_VENV": str(folder), "TMPDIR": str(folder / "temporary")}
+
+
+def test_the_reason_of_a_helper_is_told(optimize, tmp_path):
+    path = embeddings(tmp_path / "m.onnx", 17)
+    environment = fake_python(tmp_path, "echo 'no room for the library' >&2; exit 9")
+    done = optimize(path, tmp_path / "o.onnx", *SIZES, *faster(tmp_path), *ASKED, env=environment)
+    refused(done, 5, "its helper failed: no room for the library", out=tmp_path / "o.onnx")
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_helper_is_stopped_with_the_run(rules, tmp_path, keep):
+    """By the first signal, and with --keep-best by the second, since the first only ends the
+    search. No temporary file stays."""
+    path = embeddings(tmp_path / "m.onnx", 17)
+    words = [
+        PROGRAM,
+        path,
+        tmp_path / "o.onnx",
+        "--rules",
+        rules,
+        *SIZES,
+        *faster(tmp_path),
+        *ASKED,
+    ]
+    words += ["--cost-db", tmp_path / "c.sqlite"]
+    process = subprocess.Popen(
+        words + ["--keep-best"] * keep,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=fake_python(tmp_path, "exec sleep 1000"),
+    )
+    for _ in range(600):
+        if (tmp_path / "started").exists():
+            break
+        time.sleep(0.05)
+    if keep:
+        process.send_signal(signal.SIGINT)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.communicate(timeout=2)
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 130 and "no model was written" in said
+    assert not (tmp_path / "o.onnx").exists() and not list((tmp_path / "temporary").iterdir())

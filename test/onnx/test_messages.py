@@ -121,6 +121,11 @@ def test_files_that_may_be_the_same(files, tmp_path):
         ),
         ("--cost nodes --measure-with cat", "--cost: nodes is a cost of the built-in runtime"),
         ("--also-threads 2", "--also-threads: the built-in runtime is timed on --threads alone"),
+        ("--also-threads 2 --measure-with cat", "--also-threads: a command of one's own decides"),
+        ("--effort thorough", "--effort: it limits a search with --measure-with"),
+        ("--steps 3 --measure-with cat", "--steps: it limits a search for the built-in runtime"),
+        ("--check=0 --rtol 0.1", "--rtol: nothing is compared with --check=0"),
+        ("--check=0 --atol 0.1", "--atol: nothing is compared with --check=0"),
     ],
 )
 def test_an_option_that_would_do_nothing(files, tmp_path, words, said):

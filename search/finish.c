@@ -11,22 +11,31 @@
 #include <math.h>
 #include <string.h>
 
+/* A walk that finds which constants are in the file in the end: those of the file itself, and those
+   that are computed. */
+typedef struct ConstantWalk {
+    World *w;
+    const FinishLimits *limits;
+    Constants constants; /* of the graph */
+    bool *needed;        /* by value - constants.least: a node that is kept reads it */
+    /* Likewise: computed from bytes that a node turns into floats. Determined only if
+       limits->unpacked > 0. */
+    bool *unpacked;
+    void (*take)(void *user, Value); /* called for each of these constants */
+    void *user;
+} ConstantWalk;
+
 typedef struct Finish {
     const RunSource *source;
     const FinishLimits *limits;
     World *w;
     Derivation *d;
-    Constants constants; /* the constants of the derivation's graph */
-    bool *needed;        /* by value - constants.least: a node that is kept reads it */
-    /* Likewise: computed from bytes that a node turns into floats. Determined only if
-       limits->unpacked > 0. */
-    bool *unpacked;
     int n;
     Value *from, *to; /* values that are replaced, and what replaces them */
 } Finish;
 
-static void mark_needed(Finish *f, Value v) {
-    if (constants_hold(&f->constants, v)) f->needed[v - f->constants.least] = true;
+static void mark_needed(ConstantWalk *x, Value v) {
+    if (constants_hold(&x->constants, v)) x->needed[v - x->constants.least] = true;
 }
 
 /* Returns the size of a constant in bytes; < 0: it is not a number. */
@@ -43,50 +52,66 @@ static bool too_large(World *w, const FinishLimits *limits, Value v) {
            !(node_get(w, value_node(w, v)).op->flags & OP_ON_CONSTANTS);
 }
 
-static bool stays_unpacked(const Finish *f, Value v) {
-    return f->unpacked[v - f->constants.least] && constant_bytes(f->w, v) > f->limits->unpacked;
+static bool stays_unpacked(const ConstantWalk *x, Value v) {
+    return x->unpacked[v - x->constants.least] && constant_bytes(x->w, v) > x->limits->unpacked;
 }
 
-/* Decides what is computed for a constant that is needed: for a broadcast, its input; for floats
-   made from bytes, the bytes; nothing if no rule made it. */
-static void want_value(Finish *f, const Node *n, Value v) {
-    if (constant_get(f->w, v, NULL, NULL) || n->op == &op_fill) return;
-    if (n->op == &op_broadcast) mark_needed(f, n->in[0]);
-    else if (too_large(f->w, f->limits, v) || constant_unpacks(f->w, n) || stays_unpacked(f, v))
-        for (int k = 0; k < n->nin; k++) mark_needed(f, n->in[k]);
-    else if (derivation_tag(f->d, v)) f->from[f->n++] = v;
+/* Decides what the file has in place of a constant that is needed: for a broadcast, its input; for
+   floats made from bytes, the bytes; for a fill, nothing. */
+static void visit_needed(ConstantWalk *x, const Node *n, Value v) {
+    const bool made = !constant_get(x->w, v, NULL, NULL) && !input_name(x->w, v);
+    if (made && n->op == &op_fill) return;
+    if (made && (n->op == &op_broadcast || constant_unpacks(x->w, n) ||
+                 too_large(x->w, x->limits, v) || stays_unpacked(x, v)))
+        for (int k = 0; k < n->nin; k++) mark_needed(x, n->in[k]);
+    else x->take(x->user, v);
 }
 
-static void find_unpacked(Finish *f) {
-    const Constants *c = &f->constants;
+static void find_unpacked(ConstantWalk *x) {
+    const Constants *c = &x->constants;
     for (int k = 0; k < c->live.n; k++) {
-        const Node n = node_get(f->w, c->live.v[k]);
+        const Node n = node_get(x->w, c->live.v[k]);
         if (!constants_hold(c, n.out)) continue;
-        bool any = constant_unpacks(f->w, &n);
+        bool any = constant_unpacks(x->w, &n);
         for (int j = 0; j < n.nin; j++)
-            any |= constants_hold(c, n.in[j]) && f->unpacked[n.in[j] - c->least];
-        for (int port = 0; port < n.nout; port++) f->unpacked[n.out + (Value)port - c->least] = any;
+            any |= constants_hold(c, n.in[j]) && x->unpacked[n.in[j] - c->least];
+        for (int port = 0; port < n.nout; port++) x->unpacked[n.out + (Value)port - c->least] = any;
     }
 }
 
-/* Finds what is computed. Nodes are visited from the outputs down, so that a node's needs are known
-   before its inputs are visited. */
-static void find_wanted(Finish *f) {
-    const Constants *c = &f->constants;
-    if (f->limits->unpacked > 0) find_unpacked(f);
-    for (int k = 0; k < f->d->graph.nout; k++) mark_needed(f, f->d->graph.out[k]);
+/* Visits the nodes from the outputs down, so that a node's needs are known before its inputs are
+   visited. `given`: as constants_find. The walk's arrays live in scratch memory. */
+static void walk_constants(ConstantWalk *x, const Graph *g, const bool given[]) {
+    Arena *a = x->w->scratch;
+    x->constants = constants_find(x->w, a, g, given, NULL);
+    const Constants *c = &x->constants;
+    x->needed = ARENA_NEW(a, bool, c->past - c->least);
+    x->unpacked = ARENA_NEW(a, bool, c->past - c->least);
+    if (x->limits->unpacked > 0) find_unpacked(x);
+    for (int k = 0; k < g->nout; k++) mark_needed(x, g->out[k]);
     for (int k = c->live.n; k-- > 0;) {
-        Node n = node_get(f->w, c->live.v[k]);
-        for (int j = 0; j < n.nin && !constants_hold(c, n.out); j++) mark_needed(f, n.in[j]);
-        for (int port = 0; port < n.nout; port++)
-            if (f->needed[n.out + (Value)port - c->least]) want_value(f, &n, n.out + (Value)port);
+        const Node n = node_get(x->w, c->live.v[k]);
+        for (int j = 0; j < n.nin && !constants_hold(c, n.out); j++) mark_needed(x, n.in[j]);
+        for (int port = 0; port < n.nout; port++) {
+            const Value v = n.out + (Value)port;
+            if (constants_hold(c, v) && x->needed[v - c->least]) visit_needed(x, &n, v);
+        }
     }
 }
+
+/* Notes a constant to be computed: one that a rule made. */
+static void want_value(void *user, Value v) {
+    Finish *f = user;
+    if (!constant_get(f->w, v, NULL, NULL) && derivation_tag(f->d, v)) f->from[f->n++] = v;
+}
+
+/* A constant of fewer elements stays as it is: a fill, which the file spells as ConstantOfShape
+   with its shape and value, would hardly be smaller. */
+enum { FEW = 64 };
 
 /* Returns the fill that equals a float32 constant whose elements are all equal; 0: they are not,
    there are few of them, or the type is another one. */
 static Value as_fill(World *w, Value v) {
-    enum { FEW = 64 };
     Type t;
     const void *bytes;
     int64_t n;
@@ -208,64 +233,45 @@ int64_t graph_constant_bytes(World *w, const Graph *g) {
     return sum;
 }
 
-/* Adds the bytes written for a constant that some node reads, or marks what is written in its
-   place. */
-static void add_written(World *w, const Constants *c, Value v, const FinishLimits *limits,
-                        bool needed[], double *sum) {
-    const Node n = node_get(w, value_node(w, v));
-    const bool made = !constant_get(w, v, NULL, NULL) && !input_name(w, v);
-    if (made && n.op == &op_fill) return;
-    if (made && (n.op == &op_broadcast || constant_unpacks(w, &n) || too_large(w, limits, v))) {
-        for (int k = 0; k < n.nin; k++)
-            if (constants_hold(c, n.in[k])) needed[n.in[k] - c->least] = true;
-        return;
-    }
-    const double bytes = constant_bytes(w, v);
-    *sum += bytes > 0 ? bytes : 0;
+typedef struct ByteSum {
+    World *w;
+    double bytes;
+} ByteSum;
+
+static void add_bytes(void *user, Value v) {
+    ByteSum *sum = user;
+    sum->bytes += fmax(constant_bytes(sum->w, v), 0);
 }
 
 double graph_finished_bytes(World *w, const Graph *g, const bool given[],
                             const FinishLimits *limits) {
-    Arena *a = w->scratch;
-    const ArenaMark mark = arena_mark(a);
-    const Constants c = constants_find(w, a, g, given, NULL);
-    bool *needed = ARENA_NEW(a, bool, c.past - c.least);
-    double sum = 0;
-    for (int k = 0; k < g->nout; k++)
-        if (constants_hold(&c, g->out[k])) needed[g->out[k] - c.least] = true;
-    for (int k = c.live.n; k-- > 0;) {
-        const Node n = node_get(w, c.live.v[k]);
-        for (int j = 0; j < n.nin && !constants_hold(&c, n.out); j++)
-            if (constants_hold(&c, n.in[j])) needed[n.in[j] - c.least] = true;
-        for (int port = 0; port < n.nout; port++) {
-            const Value v = n.out + (Value)port;
-            if (needed[v - c.least] && constants_hold(&c, v))
-                add_written(w, &c, v, limits, needed, &sum);
-        }
-    }
-    arena_reset(a, mark);
-    return sum;
+    const ArenaMark mark = arena_mark(w->scratch);
+    ByteSum sum = {w, 0};
+    walk_constants(&(ConstantWalk){.w = w, .limits = limits, .take = add_bytes, .user = &sum}, g,
+                   given);
+    arena_reset(w->scratch, mark);
+    return sum.bytes;
 }
 
 bool derivation_finish(Derivation *d, const RunSource *s, const FinishLimits *limits, Error *e) {
     Arena *a = d->w->scratch;
     ArenaMark mark = arena_mark(a);
     Finish f = {.source = s, .limits = limits, .w = d->w, .d = d};
-    f.constants = constants_find(d->w, a, &d->graph, NULL, NULL);
-    const uint32_t room = f.constants.past - f.constants.least;
-    f.needed = ARENA_NEW(a, bool, room);
-    f.unpacked = ARENA_NEW(a, bool, room);
+    const uint32_t room = value_last(d->w) + 1;
     f.from = ARENA_NEW(a, Value, room);
     f.to = ARENA_NEW(a, Value, room);
     d->unfolded = d->graph;
     d->nfolded = 0;
-    find_wanted(&f);
+    walk_constants(&(ConstantWalk){.w = d->w, .limits = limits, .take = want_value, .user = &f},
+                   &d->graph, NULL);
     bool good = compute_wanted(&f, e) && restore_constants(&f, e);
     arena_reset(a, mark);
     return good;
 }
 
 FinishLimits run_finish_limits(const Run *r) {
+    /* 256 MiB: small files leave room for rules, too, and any machine that runs models has as much
+       memory. */
     enum { LARGE = 1 << 28 };
     const double file = (double)r->stats.bytes_before + (double)r->growth_limit;
     return (FinishLimits){.file = r->in, .constant = r->o->fold_limit, .all = (double)LARGE + file};
@@ -274,6 +280,8 @@ FinishLimits run_finish_limits(const Run *r) {
 /* Returns the bytes by which the file grows: by constants, and by additional nodes with their names
    and attributes. */
 static double bytes_added(const Run *r, const Derivation *d, const FinishLimits *limits) {
+    /* About what a node takes in the file, with its names, its attributes and the note that names
+       the rule. It need not be exact: run_fits counts the bytes to be written. */
     const double node_bytes = 200;
     const ArenaMark mark = arena_mark(d->w->scratch);
     const int nodes = graph_live(d->w, d->w->scratch, &d->graph).n -
@@ -301,7 +309,9 @@ static bool target_can_hold(const Run *r, const Derivation *d, const FinishLimit
    convolutions do, a measuring command is left to compute the larger ones. Most runtimes do so when
    they load the model; one that computes them in each run is timed doing that. */
 bool run_finish(const Run *r, Derivation *d, Error *e) {
-    enum { LEFT_TO_TARGET = 4096 }; /* bytes */
+    /* Bytes. Smaller constants are computed all the same: even hundreds of them hardly make the
+       file larger, and nodes in their place would each cost the target a call. */
+    enum { LEFT_TO_TARGET = 4096 };
     FinishLimits limits = run_finish_limits(r);
     if (r->o->measure_with && limits.constant < 0 &&
         bytes_added(r, d, &limits) > (double)r->growth_limit) {

@@ -117,8 +117,8 @@ typedef struct IsomerOptions {
     int headroom;
 
     const volatile int *cancel; /* the run stops once *cancel is not 0; may be NULL */
-    /* Not 0: *cancel = 1 only ends the search; the result is the best found so far. With
-     *cancel = 2 the run stops all the same. */
+    /* Not 0: a *cancel of 1 only ends the search; the result is the best found so far. With 2 the
+       run stops all the same. */
     int keep_best;
     /* Seconds spent before the search on new rules: rules for the model's most expensive parts are
        looked for, proved, used in this run and added to rules_out; 0: none are. */

@@ -4,8 +4,9 @@
    Open what the options name (open.c). Search, in one of three ways: by the costs of the built-in
    runtime's plans (search_runtime.c), by files that a target times (search_command.c), or by
    following a proof log (derive_replay.c). Finish: compute what depends on constants alone
-   (finish.c). Check what rules made before any rounding (check_steps.c), the bytes to be written
-   (trial.c), and ask another runtime (second_opinion.c). Write and report (show/). */
+   (finish.c). If no rule gained but functions or Ifs were inlined, decide whether the inlined file
+   gains (judge_inlining). Check what rules made before any rounding (check_steps.c), the bytes to
+   be written (trial.c), and ask another runtime (second_opinion.c). Write and report (show/). */
 #include "search/optimize.h"
 #include "graphs/world.h"
 #include "search/check_steps.h"
@@ -280,6 +281,8 @@ bool optimize_run(Run *r, IsomerResult *out) {
     if (r->o->headroom) return show_headroom(r, out);
     Derivation d = run_derivation(&r->source, &r->library, r->w, r->arena);
     if (!warn_unknown_opset(r, out) && !search(r, &d)) return false;
+    /* Set here, since run_keep_original makes a new derivation: with --fix-dims the file is to be
+       written even if no rule is applied. */
     d.file_changed = r->sizes_fixed;
     if (!finish_result(r, &d) || !judge_inlining(r, &d)) return false;
     /* A file that was changed before the search is checked even if no rule was applied. */

@@ -213,9 +213,9 @@ static bool write_value(Assembly *p, Value v, int place) {
     return true;
 }
 
-/* Whether the node of this value was written before: a node with several outputs is needed several
-   times, but written once. */
-static bool done_already(Assembly *p, Table32 *done, Value v) {
+/* Marks the node of this value as written. Returns whether it was before: a node with several
+   outputs is needed several times, but written once. */
+static bool mark_done(Assembly *p, Table32 *done, Value v) {
     const NodeId node = value_node(p->w, v);
     const bool was = table_get(done, node);
     table_set(p->a, done, node, 1);
@@ -227,7 +227,7 @@ bool assembly_write(Assembly *p) {
     while (p->njob) {
         Job job = p->job[--p->njob];
         if (job.onnx >= 0) copy_node(p, job.onnx);
-        else if (!done_already(p, &done, job.value) && !write_value(p, job.value, job.place))
+        else if (!mark_done(p, &done, job.value) && !write_value(p, job.value, job.place))
             return false;
     }
     return true;

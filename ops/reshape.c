@@ -70,6 +70,8 @@ static const OnnxMap onnx[] = {
     {"", "Squeeze", 1, 0, "shape:squeeze"},
     {"", "Unsqueeze", 1, 0, "shape:unsqueeze"},
     {"", "Flatten", 1, 0, "shape:flatten"},
+    {"", "Transpose", 1, 0, "shape:moved_ones"},
+    {"", "Reshape", 5, 0, "shape:computed"},
     {"", "Identity", 1, 0, "shape:same"},
     {"", "Dropout", 12, 0, "shape:same seed:ignore"},
     {"", "Dropout", 7, 11, "shape:same ratio:ignore"},

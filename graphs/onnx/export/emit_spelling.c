@@ -116,34 +116,112 @@ bool export_pads(Draft *d, int attr) {
     return draft_list_slot(d, 1, d->attr[attr].ints) && (value < 0 || draft_real_slot(d, 2, value));
 }
 
-/* Writes 0 for a size that is that of the same axis of x, and -1 for a size that is neither that
-   nor a number. */
-bool export_reshape(Draft *d, int attr) {
+/* The sizes of a reshape with 0 for a size that is that of the same axis of x, and -1 for a size
+   that is neither that nor a number. */
+typedef struct ShortSizes {
+    PolyList list;
+    int holes; /* how many are -1 */
+    bool open; /* one of those written as 0 is not a number */
+    bool zero; /* one is the number 0, which is not meant as a copy */
+} ShortSizes;
+
+static ShortSizes short_sizes(const Draft *d, int attr) {
     const Type *x = draft_type(d, 0);
-    PolyList list = d->attr[attr].ints;
+    const PolyList list = d->attr[attr].ints;
     Poly *v = ARENA_NEW(d->w->arena, Poly, list.n);
-    int holes = 0;
-    bool zero = false;
+    ShortSizes s = {.list = {list.n, v}};
+    bool zero = false, copied = true; /* copied: every 0 stands where x has one */
     for (int k = 0; k < list.n; k++) {
         int64_t c;
+        const bool same = x && k < x->dim.n && x->dim.v[k] == list.v[k];
         v[k] = list.v[k];
         if (poly_constant(d->w, v[k], &c)) {
-            zero |= c == 0;
+            zero |= c == 0, copied &= c != 0 || same;
             continue;
         }
-        bool same = x && k < x->dim.n && x->dim.v[k] == v[k];
         v[k] = poly_int(d->w, same ? 0 : -1);
-        holes += !same;
+        s.holes += !same, s.open |= same;
     }
-    bool copied = zero && x && !holes; /* every size of 0 stands where x has one */
-    for (int k = 0; k < list.n; k++)
-        if (list.v[k] == 0 && (!copied || k >= x->dim.n || x->dim.v[k] != 0)) copied = false;
-    if (zero && !copied) {
-        if (model_version(d->m) < 14) return draft_fail(d, "a size of 0");
-        return draft_int(d, "allowzero", 1) && draft_list_slot(d, 1, list);
+    s.zero = zero && (s.holes || !copied);
+    return s;
+}
+
+static bool put_sizes(Draft *d, PolyList list) {
+    return model_version(d->m) < 5 ? draft_ints(d, "shape", list) : draft_list_slot(d, 1, list);
+}
+
+/* A runtime cannot infer a size given as -1 if another one is 0. */
+bool export_reshape(Draft *d, int attr) {
+    const ShortSizes s = short_sizes(d, attr);
+    if (s.zero && model_version(d->m) < 14) return draft_fail(d, "a size of 0");
+    if (s.zero) return draft_int(d, "allowzero", 1) && draft_list_slot(d, 1, d->attr[attr].ints);
+    if (s.holes > 1 || (s.holes && s.open)) return draft_fail(d, "sizes that have to be computed");
+    return put_sizes(d, s.list);
+}
+
+/* Before version 14 a computed size of 0 would be a copy: there the node fails at open sizes of 0
+   that x does not have on the same axis. */
+bool export_reshape_computed(Draft *d, int attr) {
+    const ShortSizes s = short_sizes(d, attr);
+    const bool old = model_version(d->m) < 14;
+    if (s.zero) return draft_fail(d, "a size of 0");
+    if (old) return put_sizes(d, s.holes > 1 ? d->attr[attr].ints : s.list);
+    return draft_int(d, "allowzero", 1) && draft_list_slot(d, 1, d->attr[attr].ints);
+}
+
+static bool is_one(World *w, Poly p) {
+    int64_t c;
+    return poly_constant(w, p, &c) && c == 1;
+}
+
+/* Writes as `axes` those of size 1 that `more` has and `less` lacks; fails if more is missing. */
+static bool axes_of_ones(Draft *d, PolyList more, PolyList less) {
+    Poly *axes = ARENA_NEW(d->w->arena, Poly, more.n);
+    int n = 0, at = 0;
+    for (int k = 0; k < more.n; k++) {
+        if (at < less.n && more.v[k] == less.v[at]) at++;
+        else if (is_one(d->w, more.v[k])) axes[n++] = poly_int(d->w, k);
+        else return draft_fail(d, "sizes that have to be computed");
     }
-    PolyList out = {list.n, holes > 1 ? list.v : v};
-    return model_version(d->m) < 5 ? draft_ints(d, "shape", out) : draft_list_slot(d, 1, out);
+    if (at < less.n || !n) return draft_fail(d, "sizes that have to be computed");
+    PolyList out = {n, axes};
+    return model_version(d->m) < 13 ? draft_ints(d, "axes", out) : draft_list_slot(d, 1, out);
+}
+bool export_squeeze(Draft *d, int attr) {
+    const Dims x = draft_type(d, 0)->dim;
+    return axes_of_ones(d, (PolyList){x.n, x.v}, d->attr[attr].ints);
+}
+bool export_unsqueeze(Draft *d, int attr) {
+    const Dims x = draft_type(d, 0)->dim;
+    return axes_of_ones(d, d->attr[attr].ints, (PolyList){x.n, x.v});
+}
+
+bool export_flatten(Draft *d, int attr) {
+    const Dims x = draft_type(d, 0)->dim;
+    const PolyList y = d->attr[attr].ints;
+    for (int axis = 0; y.n == 2 && axis <= x.n; axis++) {
+        Poly side[2] = {poly_int(d->w, 1), poly_int(d->w, 1)};
+        for (int k = 0; k < x.n; k++) side[k >= axis] = poly_mul(d->w, side[k >= axis], x.v[k]);
+        if (side[0] == y.v[0] && side[1] == y.v[1]) return draft_int(d, "axis", axis);
+    }
+    return draft_fail(d, "sizes that have to be computed");
+}
+
+/* Writes the axis of x for each axis of the result: the next one of size 1 for a size of 1, and the
+   next other one for another size. */
+bool export_moved_ones(Draft *d, int attr) {
+    const Dims x = draft_type(d, 0)->dim;
+    const PolyList y = d->attr[attr].ints;
+    Poly *perm = ARENA_NEW(d->w->arena, Poly, y.n);
+    int at[2] = {0, 0};
+    for (int k = 0; k < y.n; k++) {
+        const bool one = is_one(d->w, y.v[k]);
+        while (at[one] < x.n && is_one(d->w, x.v[at[one]]) != one) at[one]++;
+        if (x.n != y.n || at[one] == x.n || x.v[at[one]] != y.v[k])
+            return draft_fail(d, "sizes that have to be computed");
+        perm[k] = poly_int(d->w, at[one]++);
+    }
+    return draft_ints(d, "perm", (PolyList){y.n, perm});
 }
 
 bool export_expand(Draft *d, int attr) { return draft_list_slot(d, 1, d->attr[attr].ints); }

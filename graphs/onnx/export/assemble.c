@@ -11,6 +11,7 @@
    too, except that they may read the sizes of any value. A cycle through sizes is found when the
    nodes are ordered; the copies in it are then given up, and everything is planned again. */
 #include "graphs/onnx/export/assembly.h"
+#include <string.h>
 
 /* Forbids the copies that are part of a cycle. Returns false if there are none. */
 static bool ban_copies(Assembly *p, const bool *done) {
@@ -76,9 +77,13 @@ bool file_plan(Model *m, const ModelWrite *x, Arena *a, FilePlan *plan, Error *e
             .m = m, .w = m->w, .a = a, .write = x, .e = e, .plan = plan, .banned = banned};
         p.can_copy = ARENA_NEW(a, bool, m->nnode), p.alias = ARENA_NEW(a, bool, m->nnode),
         p.queued = ARENA_NEW(a, bool, m->nnode), p.copied_before = ARENA_NEW(a, bool, m->nnode);
+        p.node_name = intern_new(a);
+        for (int i = 0; i < m->nnode; i++)
+            intern_put(p.node_name, m->node[i].name, strlen(m->node[i].name));
         m->assembling = true;
         ok = assemble_once(&p, &again);
         m->assembling = false;
+        intern_free(p.node_name);
     }
     return ok;
 }

@@ -48,6 +48,7 @@ typedef struct Assembly {
     Table32 owner; /* by Value: the composite whose expansion it belongs to */
     /* By NameId: the initializer stays; a node of the new file defines this name. */
     Table32 keep, made;
+    Intern *node_name; /* the names of old and new nodes, which ONNX Runtime wants to be unique */
     int njob, job_room, nnode, node_room, serial;
     Job *job;
     FileNode *node;

@@ -73,8 +73,9 @@ void assembly_identity(Assembly *p, NameId from, NameId to, int place) {
     NameId *names = ARENA_NEW(p->a, NameId, 2);
     names[0] = from, names[1] = to;
     OnnxNodeDraft e = {.type = "Identity", .domain = "", .nin = 1, .nout = 1};
-    Slice bytes = emit_bytes(p->a, &e, &p->m->name[from].text, &p->m->name[to].text,
-                             arena_format(p->a, "isomer/%s", p->m->name[to].text), NULL);
+    const char *name =
+        index_free_name(p->a, p->node_name, arena_format(p->a, "isomer/%s", p->m->name[to].text));
+    Slice bytes = emit_bytes(p->a, &e, &p->m->name[from].text, &p->m->name[to].text, name, NULL);
     table_set(p->a, &p->made, to, 1);
     assembly_node(p, (FileNode){bytes, 1, 1, place, &names[0], &names[1], -1});
 }

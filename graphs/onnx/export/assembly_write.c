@@ -29,7 +29,8 @@ static void put_copy(Assembly *p, int i, NameId in[], const NameId out[], int pl
     bool renamed = p->copied_before[i];
     const char *name = NULL; /* NULL: as in the old file */
     if (p->copied_before[i] && n->x.name.n)
-        name = arena_format(p->a, "%s/isomer_%d", n->name, ++p->serial);
+        name = index_free_name(p->a, p->node_name,
+                               arena_format(p->a, "%s/isomer_%d", n->name, ++p->serial));
     p->copied_before[i] = true;
     for (int k = 0; k < n->x.nin; k++) renamed |= in[k] != n->in[k];
     for (int k = 0; k < n->x.nout; k++)
@@ -165,7 +166,9 @@ static void write_emit(Assembly *p, const OnnxNodeDraft *e, int place) {
         out_text[k] = p->m->name[out[k]].text;
     }
     const char *tag = tag_of(p, e->out),
-               *name = arena_format(p->a, "%s/%s", tag ? tag : "isomer", out_text[0]);
+               *name =
+                   index_free_name(p->a, p->node_name,
+                                   arena_format(p->a, "%s/%s", tag ? tag : "isomer", out_text[0]));
     const char *doc = tag ? arena_format(p->a, "isomer: %s", tag) : NULL;
     assembly_node(p, (FileNode){emit_bytes(p->a, e, in_text, out_text, name, doc), e->nin, e->nout,
                                 place, in, out, -1});

@@ -107,6 +107,14 @@ Slice index_entry_name(Wire entry, uint32_t number) {
     }
 }
 
+const char *index_free_name(Arena *a, Intern *taken, const char *name) {
+    const char *text = name;
+    for (int k = 1; intern_find(taken, text, strlen(text)); k++)
+        text = arena_format(a, "%s_%d", name, k);
+    intern_put(taken, text, strlen(text));
+    return text;
+}
+
 void index_put_identity(Arena *a, Slice from, Slice to, const char *node_name, Pieces *graph) {
     static const char type[] = "Identity";
     Text t = text_new(a);

@@ -4,6 +4,7 @@
 #ifndef ISOMER_ONNX_INDEX_H
 #define ISOMER_ONNX_INDEX_H
 #include "graphs/onnx/file/wire.h"
+#include "ops/base/intern.h"
 
 /* X(member, number): the repeated message fields of GraphProto, with their field numbers from
    onnx.proto. */
@@ -77,6 +78,8 @@ Slice index_entry_name(Wire entry, uint32_t number);
 /* Writes an Identity node from one name to another, as a field of GraphProto. The node gets no name
    if node_name is "". */
 void index_put_identity(Arena *, Slice from, Slice to, const char *node_name, Pieces *graph);
+/* Returns the name or, if it is taken, the name with a number behind it; either is taken then. */
+const char *index_free_name(Arena *, Intern *taken, const char *name);
 /* Writes the import of an operator set, as a field of ModelProto. */
 void index_put_opset(Arena *, Slice domain, int64_t version, Pieces *file);
 /* Calls name(user, text, defined) for each name that the graph defines (defined) and for each name

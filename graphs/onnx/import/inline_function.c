@@ -23,7 +23,8 @@ typedef struct Inlining {
     LocalFunction *function;
     int nopset, nnode; /* the operator sets that the result imports; the number of nodes written */
     Opset *opset;
-    Intern *taken; /* names of values that are in use */
+    Intern *taken;     /* names of values that are in use */
+    Intern *node_name; /* names of nodes: ONNX Runtime wants them to be unique within a graph */
     bool failed, inlined;
 } Inlining;
 /* The renaming of names in the body of one call: `from` numbers the old names, and `to` has the new
@@ -104,15 +105,22 @@ static void take_name(void *inlining, Slice name, bool defined) {
     if (name.n) intern_put(((Inlining *)inlining)->taken, name.at, name.n);
 }
 
-static Slice fresh_name(Inlining *x, const FunctionCall *c, Slice name) {
-    for (int k = 0;; k++) {
-        Text t = text_new(x->a);
-        text_add(&t, "%s/%.*s", c->prefix, (int)name.n, (const char *)name.at);
-        if (k) text_add(&t, "_%d", k);
-        if (intern_find(x->taken, t.data, t.size)) continue;
-        take_name(x, text_slice(&t), true);
-        return text_slice(&t);
+static void take_node_names(Inlining *x, Slice graph) {
+    Wire w = inlining_wire(x, graph);
+    for (Field f; wire_next(&w, &f);) {
+        if (f.number != GRAPH_NODE || f.kind != WIRE_BYTES) continue;
+        NodeIndex n;
+        Wire node = inlining_wire(x, f.bytes);
+        if (!index_node(x->a, &node, &n)) return;
+        if (n.name.n) intern_put(x->node_name, n.name.at, n.name.n);
+        for (int k = 0; k < n.nattr; k++)
+            for (int j = 0; j < n.attr[k].graph.n; j++) take_node_names(x, n.attr[k].graph.v[j]);
     }
+}
+
+static Slice fresh_name(Inlining *x, Intern *taken, const FunctionCall *c, Slice name) {
+    return slice_of(index_free_name(
+        x->a, taken, arena_format(x->a, "%s/%.*s", c->prefix, (int)name.n, (const char *)name.at)));
 }
 static void map_name(Inlining *x, FunctionCall *c, Slice from, Slice to) {
     const uint32_t id = intern_put(c->from, from.at, from.n);
@@ -121,7 +129,8 @@ static void map_name(Inlining *x, FunctionCall *c, Slice from, Slice to) {
 }
 static Slice renamed(Inlining *x, FunctionCall *c, Slice name) {
     if (!c || !name.n) return name;
-    if (!intern_find(c->from, name.at, name.n)) map_name(x, c, name, fresh_name(x, c, name));
+    if (!intern_find(c->from, name.at, name.n))
+        map_name(x, c, name, fresh_name(x, x->taken, c, name));
     return c->to[intern_find(c->from, name.at, name.n)];
 }
 /* Copies the message with the name in its field `number` replaced. If `inside` is not 0, the name
@@ -216,9 +225,8 @@ static void put_node(Inlining *x, const NodeIndex *n, FunctionCall *c, int depth
             const Slice name = renamed(x, c, f.bytes);
             wire_put_slice(&node, f.number, name.at, name.n);
         } else if (c && f.number == NODE_NAME && f.bytes.n) {
-            const char *name =
-                arena_format(x->a, "%s/%.*s", c->prefix, (int)f.bytes.n, (const char *)f.bytes.at);
-            wire_put_slice(&node, NODE_NAME, name, strlen(name));
+            const Slice name = fresh_name(x, x->node_name, c, f.bytes);
+            wire_put_slice(&node, NODE_NAME, name.at, name.n);
         } else pieces_add(&node, f.whole.at, f.whole.n);
     }
     x->failed |= w.failed;
@@ -285,7 +293,9 @@ static bool read_functions(Inlining *x, bool all) {
     x->opset = x->file->opset, x->nopset = x->file->nopset;
     for (int k = 0; k < x->file->function.n; k++)
         if (!read_function(x, x->file->function.v[k], all, &x->function[k])) return false;
-    return index_names(x->a, inlining_wire(x, x->file->graph), 0, true, take_name, x);
+    if (!index_names(x->a, inlining_wire(x, x->file->graph), 0, true, take_name, x)) return false;
+    take_node_names(x, x->file->graph);
+    return true;
 }
 
 bool inline_functions(const FileIndex *file, const char *path, bool all, Arena *a, Pieces *out) {
@@ -293,9 +303,9 @@ bool inline_functions(const FileIndex *file, const char *path, bool all, Arena *
     Inlining x = {.a = a, .file = file, .path = path, .error = &e};
     Pieces graph = pieces_new(a);
     if (!file->function.n) return false;
-    x.taken = intern_new(a);
+    x.taken = intern_new(a), x.node_name = intern_new(a);
     if (read_functions(&x, all)) put_subgraph(&x, file->graph, NULL, 0, &graph);
-    intern_free(x.taken);
+    intern_free(x.taken), intern_free(x.node_name);
     if (!x.inlined || x.failed || e.kind) return false;
     bool kept = false;
     for (int k = 0; k < file->function.n; k++) kept |= !x.function[k].inlined;

@@ -123,7 +123,9 @@ static int count_chosen(Inliner *x) {
 
 static void put_identity(Inliner *x, const OnnxNode *n, int output, Slice from, Pieces *out) {
     const char *name =
-        output && n->name[0] ? arena_format(x->a, "%s/%d", n->name, output) : n->name;
+        output && n->name[0]
+            ? index_free_name(x->a, x->node_name, arena_format(x->a, "%s/%d", n->name, output))
+            : n->name;
     if (n->x.out[output].n) index_put_identity(x->a, from, n->x.out[output], name, out);
 }
 

@@ -123,8 +123,10 @@ static bool ask_at_sizes(Run *r, const char *folder, const char *result) {
 
 bool run_check_with(Run *r, const Derivation *d) {
     char *path;
-    const ModelWrite x = run_model_write(r, d);
-    if (!r->o->check_with || !derivation_changes(d)) return true;
+    const bool derived = derivation_changes(d);
+    ModelWrite x = run_model_write(r, d);
+    if (!r->o->check_with || (!derived && !run_new_source(r))) return true;
+    if (!derived) x.graph = &r->source.original, x.known_sizes = false;
     RunFolder *folder = run_folder(r->source.model, r->arena, r->error);
     if (!folder) return false;
     path = arena_format(r->arena, "%s/result.onnx", folder->path);

@@ -11,6 +11,8 @@ TWICE = (
     """<domain: "my", opset_import: ["" : 17]> Twice (a) => (b) { c = Relu (a) b = Add (c, c) }"""
 )
 
+ONCE = """<domain: "my", opset_import: ["" : 17]> Once (a) => (b) { b = Exp (a) }"""
+
 # The nodes of the graph from x to y, and the functions of the model.
 CASES = {
     "two calls": ("t = my.Twice (x) y = my.Twice (t)", TWICE),
@@ -122,6 +124,20 @@ def test_functions_are_optimized(optimize, tmp_path, name):
             numpy.testing.assert_allclose(have, want, rtol=1e-6)
     assert not onnx.load(out).functions
     assert "were replaced by the nodes" in done.stdout and "2.00 times as fast" in done.stdout
+
+
+def test_another_runtime_checks_inlined_calls(optimize, tmp_path):
+    """It is asked even if no rule was applied."""
+    path = written(tmp_path, "y = my.Once (x)", ONCE)
+    calls = measuring(
+        tmp_path / "target", "2 if onnx.load(path).functions else 1", setup="import onnx"
+    )
+    done = optimize(
+        path, tmp_path / "o.onnx", "--measure-with", calls, "--check-with", "onnxruntime"
+    )
+    assert done.returncode == 0, done.stderr
+    assert not onnx.load(tmp_path / "o.onnx").functions
+    assert "onnxruntime: agrees on" in done.stdout, done.stdout
 
 
 def test_where_inlining_gains_nothing_the_file_is_returned(optimize, tmp_path):

@@ -109,11 +109,16 @@ bool npy_parse(Arena *a, const char *path, const char *data, size_t n, Npy *out,
 
 /* ---- writing */
 
+static const char *descr_of(DType dtype) {
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        if (known[k].dtype == dtype) return known[k].descr;
+    return NULL;
+}
+bool npy_holds(DType dtype) { return descr_of(dtype) != NULL; }
+
 bool npy_write(Arena *a, const char *path, const Npy *n, Error *e) {
     Text t = text_new(a), header = text_new(a);
-    const char *descr = NULL;
-    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-        if (known[k].dtype == n->dtype) descr = known[k].descr;
+    const char *descr = descr_of(n->dtype);
     if (!descr)
         return error_set(e, E_INVALID, path, "elements of type %s cannot be written as .npy",
                          dtype_name(n->dtype));

@@ -17,4 +17,5 @@ bool npy_read(Arena *, const char *path, Npy *, Error *); /* the data lives in t
 bool npy_parse(Arena *, const char *place, const char *data, size_t n, Npy *, Error *);
 /* Writes a file in format 1.0. bfloat16, which NumPy does not have, is written as uint16 (<u2). */
 bool npy_write(Arena *, const char *path, const Npy *, Error *);
+bool npy_holds(DType); /* whether such elements can be written */
 #endif

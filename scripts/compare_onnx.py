@@ -26,7 +26,8 @@ from packages import option_parser, positive
 try:
     import numpy, onnx, onnxruntime  # noqa: F401
     from onnx import numpy_helper
-    from onnx_tools import Feed, add_feed_options, check_feed, one_line, read_model, session
+    from onnx_tools import Feed, NotFed, add_feed_options, check_feed, one_line, outputs
+    from onnx_tools import read_model, session
 except ImportError as missing:
     print(f"{sys.executable} lacks a required package: {missing}")
     sys.exit(5)
@@ -202,7 +203,7 @@ def moves(path, values, usual):
             if each is not None and numpy.isfinite(by):
                 each += FUSIONS * by / MARGIN
     for _ in range(DISTURBANCES):
-        results = model_nearby(path, random).run(None, nearby(values, random))
+        results = outputs(model_nearby(path, random), nearby(values, random))
         for k, (a, b) in enumerate(zip(usual, results)):
             if most[k] is not None:
                 most[k] = None if unlike(a, b) else numpy.maximum(most[k], distances(a, b))
@@ -219,7 +220,7 @@ def quantizes(model):
 def fusions_move(path, values, usual):
     """For each output, the greatest difference of an element that ONNX Runtime's own optimizations
     make."""
-    plain = session(path, optimized=False).run(None, values)
+    plain = outputs(session(path, optimized=False), values)
     return [
         0.0 if unlike(a, b) or not isinstance(a, numpy.ndarray) else distances(a, b).max(initial=0)
         for a, b in zip(usual, plain)
@@ -262,12 +263,15 @@ def compare_outputs(original, optimized, feed, draws, tolerance, absolute):
     second = session(optimized)
     print(f"{'output':40} {'draw':>4} {'max|y|':>12} {'max|diff|':>12} {'relative':>12}")
     for draw in range(draws):
-        values = feed.draw(first.get_inputs(), draw)
         try:
-            expected = first.run(None, values)
+            values = feed.draw(first.get_inputs(), draw)
+        except NotFed as error:
+            raise NoOpinion(f"its {error}") from error
+        try:
+            expected = outputs(first, values)
         except Exception as error:
             raise NoOpinion(f"ONNX Runtime does not run the original: {one_line(error)}") from error
-        given, known = second.run(None, values), []
+        given, known = outputs(second, values), []
 
         def moved(k):
             if not known:

@@ -37,7 +37,7 @@ if sys.argv[1:] == ["--identity"]:
     print(identity("onnxruntime"))
     sys.exit(0)
 need("numpy", "onnxruntime")
-from onnx_tools import Feed, add_feed_options, clock_of, one_line, session  # noqa: E402
+from onnx_tools import Feed, add_feed_options, clock_of, one_line, runs, session  # noqa: E402
 
 SAMPLE, VISIT = 0.2e-3, 10e-3  # seconds that a sample lasts at least, and a visit about
 CLEARLY_SLOWER = 1.05, 1.03, 1.02  # times of the fastest, at the first halving, the second, ..
@@ -56,6 +56,7 @@ class Measured:
         try:
             self.session = session(path, threads, provider=provider)
             self.values = feed.draw(self.session.get_inputs())
+            self.call = runs(self.session, self.values)
             self.binding = self.bound() if provider == "cuda" else None
             first = min(self.sample(1) for _ in range(2))
             self.first = max(first, visit)
@@ -81,7 +82,7 @@ class Measured:
         if self.binding:
             self.session.run_with_iobinding(self.binding)  # returns when the GPU is done
         else:
-            self.session.run(None, self.values)
+            self.call()
 
     def sample(self, calls):
         """The mean seconds per call of so many calls."""

@@ -29,6 +29,16 @@ NUMPY = {
     "bool": "bool",
     "string": "object",
 }
+# Types that numpy lacks, by their names in ONNX Runtime and in ml_dtypes.
+MORE_TYPES = {
+    "bfloat16": "bfloat16",
+    "float8e4m3fn": "float8_e4m3fn",
+    "float8e4m3fnuz": "float8_e4m3fnuz",
+    "float8e5m2": "float8_e5m2",
+    "float8e5m2fnuz": "float8_e5m2fnuz",
+    "int4": "int4",
+    "uint4": "uint4",
+}
 
 
 NUMBER = r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?inf|nan"
@@ -114,6 +124,24 @@ def check_feed(options, graph):
             fail(2, f"{option}: {name}: the model has no {what} of this name; {listed}")
 
 
+class NotFed(ValueError):
+    """Raised for an input of a type for which no data can be made."""
+
+
+def more_type(name):
+    """The numpy type of ml_dtypes for one of MORE_TYPES."""
+    try:
+        import ml_dtypes
+    except ImportError as missing:
+        raise NotFed(f"inputs of type {name} need the package ml_dtypes") from missing
+    return numpy.dtype(getattr(ml_dtypes, MORE_TYPES[name]))
+
+
+def in_halves(name):
+    """Whether an element of this type is half a byte."""
+    return name.endswith("int4")
+
+
 class Feed:
     """The inputs that feed options describe."""
 
@@ -146,10 +174,27 @@ class Feed:
         return {each.name: self.one(each, seed) for each in inputs}
 
     def one(self, each, seed):
+        """An input as an array, or as an OrtValue if numpy lacks the type."""
         element = re.fullmatch(r"tensor\((\w+)\)", each.type)
-        if not element or element[1] not in NUMPY:
-            raise ValueError(f"input {each.name} is of type {each.type}, which is not supported")
-        kind, shape = numpy.dtype(NUMPY[element[1]]), self.shape(each.name, each.shape)
+        if not element or element[1] not in NUMPY | MORE_TYPES:
+            raise NotFed(f"input {each.name} is of type {each.type}, which cannot be fed")
+        if element[1] in NUMPY:
+            return self.array(each, seed, numpy.dtype(NUMPY[element[1]]))
+        import onnx, onnxruntime
+
+        array = self.array(each, seed, numpy.dtype("int8" if in_halves(element[1]) else "float32"))
+        kind = more_type(element[1])  # a file has its bits as unsigned integers
+        array = array.view(kind) if array.dtype.kind == "u" else array.astype(kind)
+        number = onnx.TensorProto.DataType.Value(element[1].upper())
+        if in_halves(element[1]):  # ONNX Runtime reads two elements from a byte
+            halves = array.reshape(-1).view("uint8") & 15
+            halves = numpy.append(halves, [0] * (halves.size % 2)).astype("uint8")
+            array = numpy.ascontiguousarray(array)
+            array.reshape(-1).view("uint8")[: halves.size // 2] = halves[::2] | halves[1::2] << 4
+        return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(array, number)
+
+    def array(self, each, seed, kind):
+        shape = self.shape(each.name, each.shape)
         given = self.values.get(each.name, ["random"])
         what = given[min(seed, len(given) - 1)]
         random = numpy.random.default_rng([self.seed + seed, zlib.crc32(each.name.encode())])
@@ -206,6 +251,47 @@ def session(path, threads=1, optimized=True, provider="cpu"):
     if provider == "cuda" and "CUDAExecutionProvider" not in made.get_providers():
         raise RuntimeError("ONNX Runtime does not run it on the GPU")
     return made
+
+
+def runs(made, values):
+    """A function that runs a session on these values. It returns arrays, or OrtValues if numpy
+    lacks the type of an input or output."""
+    import onnxruntime
+
+    kinds = [each.type for each in [*made.get_inputs(), *made.get_outputs()]]
+    if not any(kind == f"tensor({name})" for kind in kinds for name in MORE_TYPES):
+        return lambda: made.run(None, values)
+    held = {
+        name: (
+            value
+            if isinstance(value, onnxruntime.OrtValue)
+            else onnxruntime.OrtValue.ortvalue_from_numpy(value)
+        )
+        for name, value in values.items()
+    }
+    return lambda: made.run_with_ort_values(None, held)
+
+
+def outputs(made, values):
+    """The outputs of a session, those of MORE_TYPES as arrays of float32."""
+    return [as_array(value) for value in runs(made, values)()]
+
+
+def as_array(value):
+    import ctypes, onnxruntime
+
+    if not isinstance(value, onnxruntime.OrtValue):
+        return value
+    kind = re.fullmatch(r"tensor\((\w+)\)", value.data_type())
+    if not kind or kind[1] not in MORE_TYPES:
+        return value.numpy()
+    shape, name, kind = value.shape(), kind[1], more_type(kind[1])
+    n = int(numpy.prod(shape))
+    size = (n + 1) // 2 if in_halves(name) else n * kind.itemsize
+    data = numpy.frombuffer(ctypes.string_at(value.data_ptr(), size) if n else b"", "uint8")
+    if in_halves(name):
+        data = numpy.stack([data & 15, data >> 4], -1).reshape(-1)[:n]
+    return data.view(kind).reshape(shape).astype("float32")
 
 
 def clock_of(threads):

@@ -49,14 +49,13 @@ static void add_shape(CommandLine *w, const RunInputs *in, int k) {
     const RunSource *s = in->source;
     const Type *t = value_type(in->w, s->original.in[k]);
     Text sizes = text_new(w->arena);
-    text_add(&sizes, "%s:", model_input_name(s->model, k));
+    text_add(&sizes, "--input-shape=%s:", model_input_name(s->model, k));
     for (int axis = 0; t->known && axis < t->dim.n; axis++) {
         int64_t n;
         if (!poly_eval(in->w, t->dim.v[axis], s->sizes, &n)) return;
         text_add(&sizes, axis ? ",%" PRId64 : "%" PRId64, n);
     }
     if (!t->known || !t->dim.n) return;
-    words_add(w, "--input-shape");
     words_add(w, sizes.data);
 }
 
@@ -64,8 +63,11 @@ void words_add_shapes(CommandLine *w, const RunInputs *in) {
     for (int k = 0; k < in->source->original.nin; k++) add_shape(w, in, k);
 }
 
-/* Whether the other runtime draws this input itself: floats that no option gives. */
-static bool drawn_there(const FeedInput *x) { return dtype_class(x->dtype) == 'F' && !x->option; }
+/* Whether the other runtime draws this input itself: floats that no option gives, and elements that
+   no .npy file can hold. */
+static bool drawn_there(const FeedInput *x) {
+    return (dtype_class(x->dtype) == 'F' || !npy_holds(x->dtype)) && !x->option;
+}
 
 /* Sets *out to the input as a tensor, in the arena of the inputs. Returns false if the other
    runtime draws it, its sizes are not known, or the error is set. */
@@ -90,8 +92,7 @@ bool words_add_inputs(CommandLine *w, const RunInputs *in, const char *folder, i
         for (int sample = 0; sample < samples && input_tensor(in, k, sample, &x, e); sample++) {
             const char *path = arena_format(w->arena, "%s/input-%d-%d.npy", folder, k, sample);
             if (!npy_write(in->arena, path, &x, e)) return false;
-            words_add(w, "--input");
-            words_add(w, arena_format(w->arena, "%s=%s", in->feed.input[k].name, path));
+            words_add(w, arena_format(w->arena, "--input=%s=%s", in->feed.input[k].name, path));
         }
     return e->kind == E_NONE;
 }

@@ -80,13 +80,9 @@ bool graph_resize(World *w, Arena *a, const Graph *g, NewSizes size, Graph *out,
 }
 
 bool graph_retype(World *w, Arena *a, const Graph *g, DType from, DType to, Graph *out,
-                  ValueMap *map, Error *e) {
+                  NodePairs *pairs, Error *e) {
     Resize r = {.w = w, .arena = a, .from = from, .to = to};
     if (!resize_all(&r, g, out, e)) return false;
-    if (!map) return true;
-    *map = value_map_new(w, a);
-    for (int k = 0; k < r.live.n; k++)
-        for (int port = 0; port < node_get(w, r.live.v[k]).nout; port++)
-            map->to[r.live.v[k] + (Value)port] = r.made[k] + (Value)port;
+    if (pairs) *pairs = (NodePairs){r.live, r.made};
     return true;
 }

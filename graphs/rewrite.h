@@ -44,9 +44,14 @@ typedef struct NewSizes { /* symbol from[k] becomes to[k] */
    variables are renamed. Inputs keep their names. The lists of *out live in the arena. Returns
    false if an operator refuses the new sizes. */
 bool graph_resize(World *, Arena *, const Graph *, NewSizes, Graph *out, Error *e);
-/* Replaces the element type `from` by `to` in the types of inputs and in attributes. *map (map may
-   be NULL) takes the graph's values to those of the result. Returns false if an operator refuses
-   the type, or if the graph has a constant of type `from`. */
-bool graph_retype(World *, Arena *, const Graph *, DType from, DType to, Graph *out, ValueMap *map,
-                  Error *e);
+typedef struct NodePairs { /* node live.v[k] has become node made[k]; live is ascending */
+    NodeList live;
+    NodeId *made;
+} NodePairs;
+/* Replaces the element type `from` by `to` in the types of inputs and in attributes. *pairs (pairs
+   may be NULL) lists the nodes of both graphs; no table of all values is made, since this is done
+   for thousands of small graphs in a large World. Returns false if an operator refuses the type, or
+   if the graph has a constant of type `from`. */
+bool graph_retype(World *, Arena *, const Graph *, DType from, DType to, Graph *out,
+                  NodePairs *pairs, Error *e);
 #endif

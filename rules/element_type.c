@@ -80,19 +80,18 @@ static bool defined_alike(const Retyping *x, const Node *a, const Node *b) {
 /* Makes the graph for the other type. Fails unless every node has the same meaning as before. */
 static bool retype_side(const Retyping *x, const Graph *g, Graph *out) {
     World *w = x->w;
-    ValueMap map;
+    NodePairs pairs;
     Graph expanded, expected, found;
     if (!graph_retype(w, x->arena, g, DT_FLOAT, x->to, out, NULL, x->error) ||
         !graph_expand(w, x->arena, g, &expanded, NULL, x->error) ||
-        !graph_retype(w, x->arena, &expanded, DT_FLOAT, x->to, &expected, &map, x->error) ||
+        !graph_retype(w, x->arena, &expanded, DT_FLOAT, x->to, &expected, &pairs, x->error) ||
         !graph_expand(w, x->arena, out, &found, NULL, x->error))
         return false;
     for (int k = 0; k < found.nout; k++)
         if (found.out[k] != expected.out[k])
             return error_set(x->error, E_INVALID, "expansion", "differs for %s", dtype_name(x->to));
-    const NodeList live = graph_live(w, x->arena, &expanded);
-    for (int k = 0; k < live.n; k++) {
-        const Node a = node_get(w, live.v[k]), b = node_get(w, map_value(&map, live.v[k]));
+    for (int k = 0; k < pairs.live.n; k++) {
+        const Node a = node_get(w, pairs.live.v[k]), b = node_get(w, pairs.made[k]);
         if (!floats_alone(x, &a) || (!input_name(w, a.out) && !defined_alike(x, &a, &b)))
             return false;
     }

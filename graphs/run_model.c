@@ -115,6 +115,9 @@ static bool report_obstacle(ModelRun *r, NodeId at) {
                *why = at ? model_import_reason(r->model, at) : NULL;
     Error planned = *r->error;
     *r->error = (Error){.kind = E_NONE};
+    const char *value = at ? model_value_name(r->model, at) : NULL;
+    if (!name && !type && value && why)
+        return error_set(r->error, planned.kind, value, "cannot be run: %s", why);
     if (!name && !type)
         return error_set(r->error, planned.kind, planned.place, "cannot be run: %s",
                          planned.reason);

@@ -113,15 +113,26 @@ int model_node_index(const Model *m, NodeId id) {
     return id < m->norigin ? (int)m->origin[id] - 1 : -1;
 }
 
+/* Why an initializer that is no constant of the graph is not; NULL: the value is none. */
+static const char *initializer_reason(const Model *m, Value v) {
+    const NameInfo *n = &m->name[v < m->nvalue ? m->value_name[v] : 0];
+    if (node_get(m->w, v).op != &op_opaque) return NULL;
+    return n->source == FROM_SPARSE        ? "a sparse initializer is not supported"
+           : n->source != FROM_INITIALIZER ? NULL
+           : n->trained                    ? "training changes this initializer"
+                                           : "the contents of this initializer are not understood";
+}
+
 const char *model_import_reason(const Model *m, NodeId id) {
     const OnnxNode *n = node_of(m, id);
-    return n ? n->reason : NULL;
+    return n ? n->reason : initializer_reason(m, id);
 }
 
 const char *model_opaque_reason(const Model *m, NodeId id) {
     const OnnxNode *n = node_of(m, id);
-    if (n && n->reason) return n->reason;
-    return n && !op_algebraic(node_get(m->w, id).op) ? "no algebraic definition" : NULL;
+    if (!n) return initializer_reason(m, id);
+    if (n->reason) return n->reason;
+    return !op_algebraic(node_get(m->w, id).op) ? "no algebraic definition" : NULL;
 }
 
 ModelStats model_stats(const Model *m) {

@@ -16,6 +16,8 @@ static bool sizes_known(const ModelRun *r, const Type *t) {
 
 bool run_tensor_size(ModelRun *r, Value v, const char *name, int64_t dim[], int64_t *n) {
     const Type *t = value_type(r->w, v);
+    if (t->dtype == DT_NONE)
+        return error_set(r->error, E_INVALID, name, "cannot be run: it is not a tensor");
     if (!oracle_dims(r->w, t, r->sizes, dim, n))
         return error_set(r->error, E_INVALID, name, "%s with --input-shape or --dim",
                          sizes_known(r, t) ? "it would have too many elements; give smaller sizes"

@@ -34,13 +34,15 @@ static const char *output_file(ModelRun *r, int k) {
     return arena_format(r->arena, "%s/%s.npy", r->o.output_dir, name);
 }
 
-/* Outputs whose names differ only in replaced characters would overwrite each other's file. */
+/* Outputs whose names differ only in replaced characters would overwrite each other's file. A model
+   may list one output twice. */
 static bool files_differ(ModelRun *r) {
     const char **file = ARENA_NEW(r->arena, const char *, r->graph->nout);
     for (int k = 0; k < r->graph->nout; k++) {
         file[k] = output_file(r, k);
         for (int j = 0; j < k; j++)
-            if (!strcmp(file[j], file[k]))
+            if (!strcmp(file[j], file[k]) &&
+                strcmp(model_output_name(r->model, j), model_output_name(r->model, k)) != 0)
                 return error_set(r->error, E_INVALID, "--output-dir",
                                  "the outputs %s and %s would be the same file, %s",
                                  model_output_name(r->model, j), model_output_name(r->model, k),

@@ -115,6 +115,12 @@ static bool read_tensor_type(Model *m, Wire w, const char *name, bool input, Typ
     return !w.failed;
 }
 
+/* Gives an input for which the file declares no shape the axes for which the caller has sizes. */
+static void rank_from_caller(Model *m, const char *name, Type *t) {
+    for (int64_t n; t->dim.n < RANK_MAX; t->dim.v[t->dim.n++] = poly_int(m->w, n), t->known = true)
+        if ((n = m->open.size(m->open.size_user, name, t->dim.n, "")) < 0) return;
+}
+
 bool value_info_type(Model *m, Slice info, const char *name, bool input, Type *t, Error *e) {
     *t = (Type){0};
     Wire w = model_wire(m, info, e);
@@ -131,6 +137,7 @@ bool value_info_type(Model *m, Slice info, const char *name, bool input, Type *t
                 return false;
         if (type.failed) return false;
     }
+    if (input && m->open.size && t->dtype != DT_NONE && !t->known) rank_from_caller(m, name, t);
     if (t->dtype == DT_NONE || t->dim.n > RANK_MAX) t->known = false, t->dim.n = 0;
     return !w.failed;
 }

@@ -234,9 +234,15 @@ static bool open_source(Run *r) {
     return true;
 }
 
+/* With --save-as-external-data, which files are copied is known only when the result is. */
+static bool can_copy_external(const Run *r) {
+    return !r->out || r->o->dry_run || r->o->external ||
+           model_can_copy_external(r->source.model, r->out, r->arena, r->error);
+}
+
 static bool open_model(Run *r) {
     r->source.path = r->in;
-    return open_source(r) && measure_original(r);
+    return open_source(r) && can_copy_external(r) && measure_original(r);
 }
 
 static bool open_inputs(Run *r) {

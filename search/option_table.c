@@ -295,7 +295,8 @@ const OptionDef optimize_options[] = {
      .at = offsetof(OptimizeOptions, isomer.external_threshold),
      .value = "BYTES",
      .default_value = 1024,
-     .help = "Moves only weights of at least this size. Default: 1024.",
+     .help = "Moves only weights of at least this size, and no lists of up to 64 integers. "
+             "Default: 1024.",
      .least = 0,
      .most = 9e15},
     {.name = "headroom",

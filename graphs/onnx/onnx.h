@@ -94,7 +94,7 @@ const char *model_node_name(const Model *, NodeId, const char **op_type);
 /* The position in the file, from 0, of the ONNX node that a node was imported from, or -1 if there
    is none. */
 int model_node_index(const Model *, NodeId);
-/* Why the importer left a node opaque; NULL if it did not. */
+/* Why the importer left a node or an initializer opaque; NULL if it did not. */
 const char *model_import_reason(const Model *, NodeId);
 /* Why a node is opaque or only known; NULL if it is algebraic. */
 const char *model_opaque_reason(const Model *, NodeId);
@@ -120,6 +120,9 @@ typedef struct ModelWrite {
 } ModelWrite;
 /* Writes the file atomically: `path` holds either the old contents or all of the new ones. */
 bool model_write(Model *, const ModelWrite *, const char *path, Error *);
+/* Whether the model's external data can be copied into the folder of `path`: no other file there
+   has the name of one of its files. */
+bool model_can_copy_external(Model *, const char *path, Arena *, Error *);
 /* Removes the copies of external data that model_write made in this folder, but never the model's
    own files. */
 void model_remove_external(const Model *, const char *folder);

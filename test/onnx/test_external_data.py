@@ -103,7 +103,31 @@ def test_external_data_of_others_is_not_overwritten(tmp_path):
     (tmp_path / "one").write_bytes(b"mine")
     done = run(path, tmp_path / "out.onnx", "--rules", "none")
     assert done.returncode == 5 and "one: this file exists already" in done.stderr
+    assert f"differs from {path.parent}/one, which the model uses" in done.stderr
     assert (tmp_path / "one").read_bytes() == b"mine" and not (tmp_path / "out.onnx").exists()
+
+
+def test_lists_that_give_sizes_stay_in_the_model(tmp_path):
+    """ONNX Runtime does not load a model whose sizes or axes are in another file."""
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (float[2,6] x) => (float[2,1,3,2] y)
+      <int64[3] sizes = {2, 3, 2}, int64[1] axes = {1}, float[2] w = {1, 2}>
+      { a = Reshape (x, sizes) b = Mul (a, w) y = Unsqueeze (b, axes) }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    options = ["--save-as-external-data", "--external-threshold", "0", "--rules", "none"]
+    done = run(tmp_path / "m.onnx", tmp_path / "out.onnx", *options)
+    assert done.returncode == 0, done.stderr
+    assert list(externals(tmp_path / "out.onnx")) == ["w"]
+    x = numpy.ones((2, 6), "f4")
+    written.run_onnxruntime(str(tmp_path / "out.onnx"), {"x": x})
+
+
+def test_the_search_does_not_begin_if_a_file_is_in_the_way(tmp_path):
+    path, _ = spread(tmp_path / "models")
+    (tmp_path / "one").write_bytes(b"mine")
+    started = tmp_path / "started"
+    done = run(path, tmp_path / "out.onnx", "--measure-with", f"touch {started}; false")
+    assert done.returncode == 5 and "one: this file exists already" in done.stderr
+    assert not started.exists()
 
 
 @pytest.mark.parametrize("missing", ["one", "sub/two"])

@@ -26,7 +26,13 @@ static void put_external(Arena *a, Text *out, Store *s, const void *bytes, size_
     pieces_add(&s->pieces, bytes, n);
 }
 
-static bool is_stored(const Store *s, size_t n) { return s && n && n >= s->least; }
+/* Whether the bytes of a tensor go into the store. Short lists of integers do not: ONNX Runtime
+   reads sizes and axes when it loads a model, and not from other files. */
+static bool is_stored(const Store *s, const Type *t, size_t n) {
+    enum { LIST_MAX = 64 };
+    return s && n && n >= s->least &&
+           !(t->dtype == DT_INT64 && n <= element_bytes(t->dtype, LIST_MAX));
+}
 
 static bool is_unchanged(const Model *m, const ModelWrite *x) {
     if (x->regenerate || x->known_sizes || x->graph->nout != m->graph.nout) return false;
@@ -71,10 +77,11 @@ static void put_constant(Model *m, Arena *a, Store *store, Pieces *out, NameId n
     Pieces message = pieces_new(a);
     constant_contents(m->w, v, &type, &bytes);
     tensor_put(&t, m->name[name].text, &type, constant_sizes(m->w, a, &type), NULL, bytes.n);
-    if (is_stored(store, bytes.n)) put_external(a, &t, store, bytes.at, bytes.n);
+    const bool stored = is_stored(store, &type, bytes.n);
+    if (stored) put_external(a, &t, store, bytes.at, bytes.n);
     else tensor_put_length(&t, bytes.n);
     pieces_add(&message, t.data, t.size);
-    if (!is_stored(store, bytes.n)) pieces_add(&message, bytes.at, bytes.n);
+    if (!stored) pieces_add(&message, bytes.at, bytes.n);
     wire_put_pieces(out, GRAPH_INITIALIZER, &message);
 }
 
@@ -94,7 +101,8 @@ static bool put_moved(Model *m, Arena *a, Store *store, Pieces *out, const Field
     Slice bytes;
     Text t = text_new(a);
     if (f->number != GRAPH_INITIALIZER || m->name[id].source != FROM_INITIALIZER ||
-        !constant_contents(m->w, m->name[id].value, &type, &bytes) || !is_stored(store, bytes.n))
+        !constant_contents(m->w, m->name[id].value, &type, &bytes) ||
+        !is_stored(store, &type, bytes.n))
         return false;
     Wire w = model_wire(m, f->bytes, NULL);
     for (Field g; wire_next(&w, &g);)

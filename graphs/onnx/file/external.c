@@ -202,6 +202,7 @@ typedef struct Copier {
     const char *folder, *but; /* the folder of the result, ending in '/' or empty; the location that
                                  is not copied */
     Error *e;
+    bool only_check; /* copy nothing */
 } Copier;
 
 static bool is_same_file(const char *a, const char *b) {
@@ -247,24 +248,32 @@ static bool copy_one(void *user, const char *location) {
                *to = arena_format(c->arena, "%s%s", c->folder, location);
     const bool there = stat(to, &copy) == 0;
     if (is_same_file(from, to) || (there && is_same_state(&f->copy, &copy))) return true;
-    for (const char *slash = strchr(location, '/'); slash && !there; slash = strchr(slash + 1, '/'))
+    for (const char *slash = strchr(location, '/'); slash && !there && !c->only_check;
+         slash = strchr(slash + 1, '/'))
         mkdir(arena_format(c->arena, "%s%.*s", c->folder, (int)(slash - location), location), 0777);
     bool same = true;
     const Piece whole = {f->bytes.at, f->bytes.n};
+    if (!there && c->only_check) return true;
     if (there ? !file_holds(to, 1, &whole, &same, c->e) : !copy_data(c, from, to, f->bytes))
         return false;
     if (same && stat(to, &f->copy) != 0) f->copy = (struct stat){0};
     if (same) return true;
     return error_set(c->e, E_ENVIRONMENT, to,
-                     "this file exists already and differs from the external data of %s; move it "
+                     "this file exists already and differs from %s, which the model uses; move it "
                      "away or write the result to another folder",
-                     c->m->path);
+                     from);
 }
 
 bool external_copy(Model *m, Slice result, const char *path, const char *but, Arena *a, Error *e) {
     const char *slash = strrchr(path, '/');
-    Copier c = {m, a, arena_string(a, path, slash ? (size_t)(slash - path) + 1 : 0), but, e};
+    Copier c = {m, a, arena_string(a, path, slash ? (size_t)(slash - path) + 1 : 0), but, e, false};
     return external_each(a, result, path, copy_one, &c, e);
+}
+
+bool model_can_copy_external(Model *m, const char *path, Arena *a, Error *e) {
+    const char *slash = strrchr(path, '/');
+    Copier c = {m, a, arena_string(a, path, slash ? (size_t)(slash - path) + 1 : 0), NULL, e, true};
+    return external_each(a, m->x.bytes, m->path, copy_one, &c, e);
 }
 
 void model_remove_external(const Model *m, const char *folder) {

@@ -247,10 +247,29 @@ static void test_numbers_are_not_lost(void **state) {
     }
 }
 
+/* Thousands of instances are made in a World that holds the whole library: none may take room for
+   every value that there is. */
+static void test_the_size_of_the_world_does_not_matter(void **state) {
+    (void)state;
+    enum { VALUES = 200000, ROOM = 100000 };
+    Fixture f;
+    Instance i;
+    open_fixture(&f, "rule a\n  %x : F [n]\nfrom\n  %y = neg %x\n  %z = neg %y\n  out %z\nto\n"
+                     "  out %x\n");
+    const Type type = {.dtype = DT_FLOAT, .known = true};
+    for (int k = 0; k < VALUES; k++) graph_input(f.w, arena_format(f.arena, "x%d", k), &type);
+    Arena *own = arena_new(arena_escape(f.arena), 0);
+    assert_true(rule_instance_retyped(f.w, own, &f.library.instance[0], DT_DOUBLE, &i, &f.error));
+    assert_true(arena_bytes(own) < ROOM);
+    arena_free(own);
+    close_fixture(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_where_proofs_carry_over), cmocka_unit_test(test_numbers_add_a_class),
         cmocka_unit_test(test_numbers_are_kept), cmocka_unit_test(test_numbers_are_not_lost),
-        cmocka_unit_test(test_what_matches)};
+        cmocka_unit_test(test_what_matches),
+        cmocka_unit_test(test_the_size_of_the_world_does_not_matter)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,6 +40,8 @@ static void real_store(int dtype, void *data, int64_t stride, const void *in, in
     const double *x = in;
     if (dtype == DT_FLOAT)
         for (int j = 0; j < n; j++) ((float *)data)[j * stride] = (float)x[j];
+    else if (dtype == DT_DOUBLE)
+        for (int j = 0; j < n; j++) ((DoubleAnywhere *)data)[j * stride] = x[j];
     else
         for (int j = 0; j < n; j++) element_set_real((DType)dtype, data, j * stride, x[j]);
 }

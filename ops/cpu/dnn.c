@@ -329,16 +329,6 @@ dnnl_primitive_attr_t make_attributes(const Fused *f) {
     return NULL;
 }
 
-bool is_reference(const_dnnl_primitive_desc_t pd) {
-    return strncmp(implementation(pd), "ref", 3) == 0;
-}
-const char *implementation(const_dnnl_primitive_desc_t pd) {
-    const char *name = NULL;
-    if (!pd || dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &name) != dnnl_success)
-        return "";
-    return name ? name : "";
-}
-
 static bool chain_link(Build *b, Chain *c, Input *x, Input *w, Input *bias, const Input *y) {
     if (!c->pd) return false;
     Layout x_md = dnnl_primitive_desc_query_md(c->pd, dnnl_query_src_md, 0),

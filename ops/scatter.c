@@ -14,6 +14,10 @@
 #define REDUCTION \
     { "reduction", A_ENUM, "none", "none mul", .draw = "none mul" }
 
+/* Runtimes compare to find the greatest update, and no NaN is greater or less than another number.
+ */
+#define flags_of(HOW) ((HOW) == SCATTER_ADD ? 0 : OP_SELECTS)
+
 static int joining(Call *c, int attr) { return word(c, attr) ? SCATTER_MUL : SCATTER_NONE; }
 
 static double real_join(int64_t how, double a, double b) {
@@ -150,7 +154,7 @@ static const AttrDef axis_only[] = {[AXIS] = {"axis", A_INT, "0", .axes = true, 
                           .kernel = kernel_elements,                                \
                           .params = params_##NAME,                                  \
                           .onnx = onnx_##NAME,                                      \
-                          .flags = OP_BY_DATA};
+                          .flags = OP_BY_DATA | flags_of(HOW)};
 JOINED_ELEMENTS(scatteradd, SCATTER_ADD, "add", 16)
 JOINED_ELEMENTS(scattermax, SCATTER_MAX, "max", 18)
 JOINED_ELEMENTS(scattermin, SCATTER_MIN, "min", 18)
@@ -252,7 +256,7 @@ static Ex places_joined(Call *c, Dims i, int how) {
                           .kernel = kernel_nd,                                                    \
                           .params = params_##NAME,                                                \
                           .onnx = onnx_##NAME,                                                    \
-                          .flags = OP_BY_DATA};
+                          .flags = OP_BY_DATA | flags_of(HOW)};
 JOINED_PLACES(scatterndadd, SCATTER_ADD, "add", 16)
 JOINED_PLACES(scatterndmax, SCATTER_MAX, "max", 18)
 JOINED_PLACES(scatterndmin, SCATTER_MIN, "min", 18)

@@ -5,10 +5,11 @@
    matter. A condition on each axis of a block says less at shorter lengths, so with such conditions
    these lengths are walked, too.
 
-   The digest of a verdict covers the identifier, the class, the conditions and the operators'
-   definitions. For a rule with blocks, or with conditions found by the proof, it also covers what
-   the rule says at each length: [h.., n] and [a, n] are the same while h has one axis, and the text
-   of a condition does not say which axes its names are the sizes of. */
+   The digest of a verdict covers the identifier, the class, the version of the classes, the
+   conditions, and the operators' definitions with the flags that classes depend on. For a rule with
+   blocks, or with conditions found by the proof, it also covers what the rule says at each length:
+   [h.., n] and [a, n] are the same while h has one axis, and the text of a condition does not say
+   which axes its names are the sizes of. */
 #include "rules/rule.h"
 #include "graphs/world.h"
 #include "ops/operator/digest.h"
@@ -185,6 +186,9 @@ static bool walk_lengths(World *w, Arena *a, const Rule *rule, bool *used, Text 
     return true;
 }
 
+/* The flags of an operator by which the verifier decides on the class of a rule. */
+enum { CLASS_FLAGS = OP_SELECTS | OP_DECIDES | OP_ACCURATE };
+
 /* The digest of the definitions of all operators in the rule, at every length that it covers, in a
    fixed order; for a rule with blocks or conditions, also of what it says at these lengths. For the
    latter the rule is read in a World of its own, since symbols are numbered in the order in which a
@@ -200,7 +204,10 @@ static bool defs_digest(World *w, Arena *a, const Rule *rule, char out[33], Erro
         char digest[33];
         if (!used[k] || !op_algebraic(op_at(k))) continue;
         op_digest(w, op_at(k), digest);
-        text_add(&t, "%s %s\n", op_at(k)->name, digest);
+        text_add(&t, "%s %s", op_at(k)->name, digest);
+        const unsigned flags = (unsigned)op_at(k)->flags & CLASS_FLAGS;
+        if (flags) text_add(&t, " flags %u", flags);
+        text_add(&t, "\n");
     }
     if (said.size) text_add(&t, "%s", said.data);
     hash_hex(t.data ? t.data : "", t.size, out);
@@ -209,7 +216,7 @@ static bool defs_digest(World *w, Arena *a, const Rule *rule, char out[33], Erro
 
 static void verdict_digest(Arena *a, const Rule *rule, char out[33]) {
     Text t = text_new(a);
-    text_add(&t, "%s\n%d\n%s\n%s\n%s\n", rule->id, (int)rule->verdict,
+    text_add(&t, "%s\n%d\n%d %s\n%s\n%s\n", rule->id, (int)rule->verdict, CLASSES_VERSION,
              classes_text(a, rule->classes), rule->condition, rule->defs);
     if (*rule->all_ranks) text_add(&t, "all %s\n", rule->all_ranks);
     hash_hex(t.data, t.size, out);

@@ -188,6 +188,33 @@ int wants_of_power(Prover *p, Dom ctx, Nf a, Nf b, Nf out[WANTS_MAX]) {
     if (constant && c.q != 1) add_want(&s, WANT_NONNEGATIVE, a, 0);
     return s.n;
 }
+/* Adds a want about the sums in a, or about a if it is no sum, without the factors that all terms
+   of a sum share. */
+static void add_rounding(Wants *s, Want want, Nf a) {
+    Prover *p = s->p;
+    const NfTerm t = a ? nf_term(p, a, 0) : (NfTerm){0};
+    if (nf_size(p, a) == 1 && !t.nvar && !t.dom) {
+        for (int k = 0; k < t.nfactor; k++) {
+            const AtomInfo *f = atom_info(p, t.factor[k].atom);
+            if (f->kind == AT_BASE) add_rounding(s, want, f->a);
+            else push_want(s, want, nf_atom(p, t.factor[k].atom), 0);
+        }
+        if (t.nfactor) return;
+    } else if (a) {
+        NfTerm common = common_factor(p, 1, &a, true, 0, NULL);
+        Ratio c;
+        common.c = coefficient_content(p, 1, &a);
+        if (lead_term(p, a, &c) >= 0 && c.p < 0) common.c.p = -common.c.p;
+        a = divide_out(p, a, common);
+    }
+    push_want(s, want, a, 0);
+}
+int wants_of_rounding(Prover *p, Dom ctx, bool sign, bool sigmoid, Nf a, Nf out[WANTS_MAX]) {
+    Wants s = {p, ctx, 0, out};
+    if (sign) add_rounding(&s, WANT_SIGN_KEPT, a);
+    if (sigmoid) add_rounding(&s, WANT_ACCURATE, a);
+    return s.n;
+}
 bool wants_something(const ExNode *x) {
     return x->kind == EX_POW || (x->kind == EX_FN && (x->word == FN_RECIP || x->word == FN_LOG ||
                                                       x->word == FN_SQRT || x->word == FN_EXP));
@@ -217,10 +244,8 @@ void wants_hide(Prover *p, Parts *s, int from) {
         if (want_atom(p, s->v[k].nf)->word == WANT_BOUNDED)
             s->v[k] = part_with(p, &s->v[k], WANT_BOUNDED_HIDDEN);
 }
-/* Returns whether the want is about overflow, not about where an element is defined. */
-static bool is_bound(const AtomInfo *want) {
-    return want->word == WANT_BOUNDED || want->word == WANT_BOUNDED_HIDDEN;
-}
+/* Returns whether the want is about floats, not about where an element is defined. */
+static bool is_about_floats(const AtomInfo *want) { return want->word >= WANT_BOUNDED; }
 bool wants_covered(Prover *p, Dom ctx, const Parts *given, const Part *x) {
     Part *all = ARENA_NEW(p->arena, Part, given->n + 1);
     if (given->n) memcpy(all, given->v, sizeof *all * (size_t)given->n);
@@ -378,18 +403,23 @@ static Dom with_sizes(Prover *p, Dom ctx, const Parts *given) {
     }
     return ctx;
 }
-bool wants_follow(Prover *p, Dom ctx, const Parts *given, const Parts *wanted, bool bounded,
+bool wants_follow(Prover *p, Dom ctx, const Parts *given, const Parts *wanted, bool floats,
                   Lack *lack) {
     if (given->too_many || wanted->too_many) return false;
     ctx = with_sizes(p, ctx, given);
     for (int k = 0; k < wanted->n; k++) {
-        if (is_bound(want_atom(p, wanted->v[k].nf)) != bounded) continue;
-        Part seen = bounded ? part_with(p, &wanted->v[k], WANT_BOUNDED) : wanted->v[k];
+        const AtomInfo *want = want_atom(p, wanted->v[k].nf);
+        if (is_about_floats(want) != floats) continue;
+        const bool hidden = want->word == WANT_BOUNDED_HIDDEN;
+        Part seen = hidden ? part_with(p, &wanted->v[k], WANT_BOUNDED) : wanted->v[k];
         const Part *x = &seen;
         if (holds_anyway(p, ctx, x) || wants_covered(p, ctx, given, x) ||
             has_point(p, ctx, given, x) || by_reals(p, ctx, given, x))
             continue;
-        *lack = wants_lack(p, ctx, given, x);
+        /* A number whose sign rounding may change is no more accurate. */
+        seen = part_with(p, &seen, WANT_SIGN_KEPT);
+        if (want->word == WANT_ACCURATE && wants_covered(p, ctx, given, &seen)) continue;
+        *lack = wants_lack(p, ctx, given, &wanted->v[k]);
         return false;
     }
     return true;

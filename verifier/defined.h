@@ -16,7 +16,11 @@ typedef enum Want {
     WANT_BOUNDED,           /* exp(a) does not overflow; not a condition of definedness */
     /* Like WANT_BOUNDED, but below a function that may turn an infinity into a number: relu,
        sigmoid, .. */
-    WANT_BOUNDED_HIDDEN
+    WANT_BOUNDED_HIDDEN,
+    /* The next two are about floats, too, and no conditions of definedness. A function is undefined
+       if rounding changes the sign of the sum a, or makes it 0. */
+    WANT_SIGN_KEPT,
+    WANT_ACCURATE /* the relative error of a small a = sigmoid(t) * .. is small */
 } Want;
 enum { WANTS_MAX = 16 };
 /* Write what a function of a, or the power a^b, requires of its arguments, in lowest terms, as
@@ -24,6 +28,10 @@ enum { WANTS_MAX = 16 };
    guards. */
 int wants_of_function(Prover *, Dom ctx, Function, Nf a, Nf out[WANTS_MAX]);
 int wants_of_power(Prover *, Dom ctx, Nf a, Nf b, Nf out[WANTS_MAX]);
+
+/* The same for what rounding may do to the argument a of a function: whether it may change its sign
+   or make it 0, and whether it has a factor that is a sigmoid. */
+int wants_of_rounding(Prover *, Dom ctx, bool sign, bool sigmoid, Nf a, Nf out[WANTS_MAX]);
 
 const AtomInfo *want_atom(Prover *, Nf want); /* the AT_PAIR */
 bool wants_something(const ExNode *);         /* does the node have wants? */
@@ -43,8 +51,8 @@ typedef struct Lack { /* the first want that was not shown to follow */
 /* What is lacking if the want x does not follow. The conditions are that each given part has a
    point, and that a size by which x divides is not 0. */
 Lack wants_lack(Prover *, Dom ctx, const Parts *given, const Part *x);
-/* True if, wherever ctx holds and all that is given, all that is wanted holds too. If `bounded`,
-   only WANT_BOUNDED and WANT_BOUNDED_HIDDEN are wanted and only WANT_BOUNDED is used of what is
-   given; otherwise these two are ignored. On false, Lack says what was not shown. */
-bool wants_follow(Prover *, Dom ctx, const Parts *given, const Parts *wanted, bool bounded, Lack *);
+/* True if, wherever ctx holds and all that is given, all that is wanted holds too. If `floats`,
+   only the wants about floats count, from WANT_BOUNDED on, and WANT_BOUNDED_HIDDEN is not used of
+   what is given; otherwise these are ignored. On false, Lack says what was not shown. */
+bool wants_follow(Prover *, Dom ctx, const Parts *given, const Parts *wanted, bool floats, Lack *);
 #endif

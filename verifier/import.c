@@ -20,6 +20,7 @@ void import_init(NfImport *m) {
     m->wants = ARENA_NEW(m->p->arena, Parts, m->room);
     m->stays_in_type = ARENA_NEW(m->p->arena, uint8_t, m->room);
     m->bounds = ARENA_NEW(m->p->arena, Bounds, m->room);
+    m->float_signs = ARENA_NEW(m->p->arena, uint8_t, m->room);
 }
 Dom import_range(NfImport *m, Value v) {
     Dims d = scope_sizes(m, v);

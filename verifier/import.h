@@ -45,6 +45,7 @@ typedef struct NfImport {
     bool any_maximum;       /* a maximum or minimum of two occurs: a form may lack one argument */
     uint8_t *stays_in_type; /* see stays_in_type() in wrap.c; 0: not computed yet */
     Bounds *bounds;
+    uint8_t *float_signs; /* see float_signs.h; 0: not computed yet */
     int nlack; /* conditions on sizes under which integers would stay in their types */
     Lit lack[LACKS_MAX];
 } NfImport;

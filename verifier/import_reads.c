@@ -3,6 +3,8 @@
    each value, over canonical names of its indices. */
 #include "verifier/defined.h"
 #include "verifier/exact.h"
+#include "verifier/float_signs.h"
+#include "verifier/signs.h"
 #include "verifier/simplify.h"
 #include <string.h>
 
@@ -81,6 +83,24 @@ static void read_over(Scope *s, const ExNode *x, const int *count, int k, Reach 
     const Dom d = dom_and(p, r.dom, scope_variable(s, old, &more[r.n]));
     read_over(s, x, count, k + 1, (Reach){r.n + 1, more, d}, out);
 }
+/* Lists what a partial function of the argument a wants of its rounding. A root is undefined only
+   where a is negative. */
+static void want_rounding(Scope *s, const ExNode *x, Reach r, Dom known, Nf a, Parts *out) {
+    Prover *p = s->m->p;
+    Nf found[WANTS_MAX];
+    ExNode exponent = {.kind = EX_NUM, .p = 1, .q = 2};
+    if (x->kind == EX_FN && x->word == FN_EXP) return;
+    if (x->kind == EX_POW) ex_get(p->w, x->b, &exponent);
+    if (exponent.kind == EX_NUM && exponent.q == 1 && exponent.p >= 0) return;
+    const bool root =
+        x->kind == EX_POW ? exponent.kind == EX_NUM && exponent.p > 0 : x->word == FN_SQRT;
+    const unsigned signs = float_signs(s, x->a);
+    const bool cancels = signs & FLOAT_SUBTRACTS || !nf_nonnegative(p, a);
+    const bool sign = cancels && (root ? may_turn_negative(signs) : may_vanish(signs));
+    const int n = wants_of_rounding(p, dom_and(p, s->range, known), sign,
+                                    !root && signs & FLOAT_SIGMOID, a, found);
+    for (int j = 0; j < n; j++) add_part(p, out, (Part){r.n, r.var, known, found[j]});
+}
 /* Lists what a partial function wants of its arguments. */
 static void want_args(Scope *s, const ExNode *x, Reach r, Parts *out) {
     Prover *p = s->m->p;
@@ -95,6 +115,7 @@ static void want_args(Scope *s, const ExNode *x, Reach r, Parts *out) {
         int count = x->kind == EX_POW ? wants_of_power(p, ctx, a, b, found)
                                       : wants_of_function(p, ctx, (Function)x->word, a, found);
         for (int j = 0; j < count; j++) add_part(p, out, (Part){r.n, r.var, here, found[j]});
+        want_rounding(s, x, r, here, a, out);
     }
 }
 /* Returns whether the operation may make a NaN of numbers, including infinities. */

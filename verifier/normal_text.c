@@ -20,6 +20,8 @@ static void pair_print(uint32_t word, Text *t) {
     case WANT_NONNEGATIVE: text_add(t, "is not negative"); break;
     case WANT_POWER: text_add(t, "has power"); break;
     case WANT_POINT: text_add(t, "is not empty"); break;
+    case WANT_SIGN_KEPT: text_add(t, "keeps its sign in floats"); break;
+    case WANT_ACCURATE: text_add(t, "is accurate where it is small"); break;
     default: text_add(t, "exp does not overflow"); break;
     }
 }

@@ -296,7 +296,9 @@ static unsigned float_classes(Attempt *a, bool exact) {
     if (!exact && a->defines) classes |= CLASS_DEFINES;
     if (!exact && (a->overflows || x.may_write_out)) classes |= CLASS_OVERFLOWS;
     const bool rounded = classes & (CLASS_REASSOCIATES | CLASS_DIVIDES | CLASS_ROUNDS);
-    return x.jump && rounded ? classes | CLASS_JUMPS : classes;
+    if (!x.jump || !rounded) return classes;
+    /* Another choice may read elements that are NaN, or not read those that were. */
+    return classes | CLASS_JUMPS | (x.choice ? CLASS_DROPS : 0);
 }
 
 /* ---- the whole */

@@ -19,8 +19,8 @@ typedef struct NumberSide { /* what occurs in the definitions of one side */
     RuleNumber *number;
     int naccurate; /* the number of operators with OP_ACCURATE */
     /* `divides`: recip or exp occurs. `computes`: an attribute is computed from real variables.
-       `jumps`: a function that is not continuous occurs. */
-    bool divides, computes, jumps;
+       `jumps`: a function that is not continuous occurs. `chooses`: data choose what is read. */
+    bool divides, computes, jumps, chooses;
 } NumberSide;
 
 static bool has_number(const NumberSide *s, RuleNumber x) {
@@ -73,6 +73,7 @@ static void find_numbers(NumberSide *s, DType type, bool attributes, Ex e) {
     }
     if (x.kind == EX_FN && (x.word == FN_RECIP || x.word == FN_EXP)) s->divides = true;
     if (x.kind == EX_FN && jumps((Function)x.word)) s->jumps = true;
+    if (x.kind == EX_WHERE) s->chooses = true;
     for (int k = 0; k < ex_children(x.kind); k++) find_numbers(s, type, attributes, x.child[k]);
 }
 static NumberSide look_graph(World *w, Arena *arena, const Graph *g, const Graph *stated) {
@@ -136,6 +137,7 @@ RuleNumbers rule_numbers(World *w, Arena *arena, const Instance *i) {
     RuleNumbers out = {.rounded_unlike = to.computes,
                        .divide = from.divides || to.divides,
                        .jump = from.jumps || to.jumps,
+                       .choice = from.chooses || to.chooses,
                        .has_accurate_op = from.naccurate || to.naccurate,
                        .may_write_out = from.naccurate > to.naccurate,
                        .lost = loses_number(w, arena, &i->from_stated) ||

@@ -10,6 +10,7 @@ typedef struct RuleNumbers {
     bool lost;   /* a number of the rule is 0, infinite or no integer in the type that holds it */
     bool divide; /* exp or a division occurs */
     bool jump;   /* a function that is not continuous occurs: floor, round, sign, .. */
+    bool choice; /* data choose what is read (EX_WHERE) */
     /* An operator occurs whose kernel differs from its definition (OP_ACCURATE). */
     bool has_accurate_op;
     bool may_write_out; /* the right side has fewer of these: it may write out a definition */

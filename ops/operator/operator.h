@@ -113,9 +113,9 @@ enum {
     OP_PASSES = 64,     /* every element of output 0 is an element of input 0, perhaps converted */
     OP_ON_CONSTANTS = 128, /* occurs in rules only, applied to constants: the written file has its
                               result as a constant */
-    OP_SELECTS = 256,      /* its definition multiplies elements that are not selected by 0, while
-                              runtimes compare: the results differ if such an element is NaN or
-                              infinite */
+    OP_SELECTS = 256,      /* runtimes compare where its definition multiplies elements that are not
+                              selected by 0, or takes the greater of two: the results differ if such
+                              an element is NaN or infinite */
     OP_BOUNDED = 512,   /* its results stay finite where masked elements of its input are -infinity
                            (softmax) */
     OP_DECIDES = 1024,  /* compares or rounds, so its result jumps. Its definition, over real

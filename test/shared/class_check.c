@@ -337,8 +337,10 @@ static const char *promise(const Sides *s, bool wide, Wide most, Point a, Point 
         bool matters = !wide && s->type == DT_FLOAT && !(s->classes & CLASS_OVERFLOWS);
         return matters && !isfinite(b.v) ? "overflow" : NULL;
     }
+    const bool overflows = s->classes & CLASS_OVERFLOWS;
+    if (!isfinite(b.v) && !overflows && (wide || s->type == DT_FLOAT || s->type == DT_DOUBLE))
+        return "no number where one was";
     if (!wide) return NULL;
-    if (!isfinite(b.v)) return "no number where one was";
     if (s->classes & CLASS_JUMPS) return NULL;
     Wide limit = s->classes & CLASS_ROUNDS ? 1e-2L : 1e-11L;
     return fabsl(a.v - b.v) <= limit * (1 + most) || most > 1e9L ? NULL : "another number";

@@ -33,10 +33,10 @@ static bool is_cancelled(void *run) { return run_cancelled(run); }
    not say. */
 static double ask_identity(Run *r, char *helper) {
     enum { DIGITS = 12 };
-    char hash[33], option[] = "--identity", *said, *const argv[] = {helper, option, NULL};
-    size_t n;
-    if (child_run_until(r->arena, argv, NULL, &said, &n, is_cancelled, r) || !n) return -1;
-    hash_hex(said, n, hash);
+    char hash[33], option[] = "--identity", *const argv[] = {helper, option, NULL};
+    ChildSaid said;
+    if (child_run_until(r->arena, argv, NULL, &said, is_cancelled, r) || !said.n) return -1;
+    hash_hex(said.out, said.n, hash);
     hash[DIGITS] = 0;
     return (double)strtoull(hash, NULL, 16);
 }

@@ -267,8 +267,10 @@ static void test_the_size_of_the_world_does_not_matter(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_where_proofs_carry_over), cmocka_unit_test(test_numbers_add_a_class),
-        cmocka_unit_test(test_numbers_are_kept), cmocka_unit_test(test_numbers_are_not_lost),
+        cmocka_unit_test(test_where_proofs_carry_over),
+        cmocka_unit_test(test_numbers_add_a_class),
+        cmocka_unit_test(test_numbers_are_kept),
+        cmocka_unit_test(test_numbers_are_not_lost),
         cmocka_unit_test(test_what_matches),
         cmocka_unit_test(test_the_size_of_the_world_does_not_matter)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,7 +46,7 @@ typedef struct NfImport {
     uint8_t *stays_in_type; /* see stays_in_type() in wrap.c; 0: not computed yet */
     Bounds *bounds;
     uint8_t *float_signs; /* see float_signs.h; 0: not computed yet */
-    int nlack; /* conditions on sizes under which integers would stay in their types */
+    int nlack;            /* conditions on sizes under which integers would stay in their types */
     Lit lack[LACKS_MAX];
 } NfImport;
 

@@ -14,8 +14,7 @@
 #define REDUCTION \
     { "reduction", A_ENUM, "none", "none mul", .draw = "none mul" }
 
-/* Runtimes compare to find the greatest update, and no NaN is greater or less than another number.
- */
+/* Runtimes compare to find the greatest update, and a NaN is never the greater of two. */
 #define flags_of(HOW) ((HOW) == SCATTER_ADD ? 0 : OP_SELECTS)
 
 static int joining(Call *c, int attr) { return word(c, attr) ? SCATTER_MUL : SCATTER_NONE; }

@@ -125,7 +125,8 @@ static int optimize(void) {
     IsomerResult result;
     const Holdings before = holdings();
     isomer_options(&o);
-    o.cost = "measured", o.cost_db = costs, o.steps = 50, o.measure_with = target;
+    o.cost = "measured", o.cost_db = costs, o.measure_with = target;
+    if (!target) o.steps = 50;
     o.rules = rules;
     int code = isomer_optimize(in, out, &o, &result);
     if (code && !result.message[0]) code = 99;

@@ -494,10 +494,11 @@ static void run_stages(Attempt *a) {
     }
     if (!a->proof.proved) return;
     if (!stage(a, refine)) a->refines = false;
+    /* Before the optional stages, which may use up the steps that are left. */
+    if (!stage(a, check_places)) a->places = false;
     if (!optional_stage(a, same_operations)) a->exact = false;
     if (a->exact && (!a->refines || p->maybe_empty) && !stage(a, refine_exactly))
         a->refines_exactly = false;
-    if (!stage(a, check_places)) a->places = false;
     a->proof.proved = proof_holds(a);
     if (!a->proof.proved) return;
     a->numbers = rule_numbers(p->w, p->arena, a->instance);

@@ -26,6 +26,7 @@ import statistics
 import subprocess
 
 from discover_steps import (
+    add_question_options,
     KEPT,
     WORK,
     alone,
@@ -40,7 +41,7 @@ from discover_steps import (
     write_table,
 )
 from onnx_tools import check_models, models_named, tables, times_as_fast
-from packages import option_parser, positive, table_file
+from packages import option_parser, table_file
 from project import BUILD, ROOT, read_json
 
 HEAD = "<!-- table -->"
@@ -159,21 +160,7 @@ def parse():
         choices=("onnxruntime", "isomer"),
         help="the runtime on which answers are timed",
     )
-    parser.add_argument("--operators", type=positive, default=3, help="of a question, at most")
-    parser.add_argument("--depth", type=positive, default=1, help="operators of an answer")
-    parser.add_argument("--steps", type=positive, default=1500, help="most terms for a question")
-    parser.add_argument(
-        "--worse", type=float, default=2, help="greatest estimated cost of an answer, as a ratio"
-    )
-    parser.add_argument("--time", type=float, default=3600, help="of answering, in seconds")
-    parser.add_argument(
-        "--effort",
-        default="default",
-        choices=("quick", "default", "thorough"),
-        help="of optimize-model on a model",
-    )
-    parser.add_argument("--jobs", type=positive, default=2, help="questions or proofs at a time")
-    parser.add_argument("--alone", type=float, default=1.02, help="ratio of a rule by itself")
+    add_question_options(parser, operators=3, seconds=3600)
     parser.add_argument("--least", type=float, default=1.05, help="ratio at a place that pays")
     options = parser.parse_args()
     if not options.table:

@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 from onnx_tools import constants_fixed, prepared
+from packages import positive
 from project import BUILD, ROOT, feed_options, read_json, shape_options
 
 WORK = os.path.join(BUILD, "discover")
@@ -256,3 +257,24 @@ def write_table(lines, mark):
     with open(PAGE, "w", encoding="utf-8") as file:
         file.write(before.rstrip("\n") + f"\n\n{mark}\n" + "\n".join(lines) + "\n")
         file.write("".join(rest[1:]))
+
+
+def add_question_options(parser, operators, seconds):
+    """Adds the options of asking questions, answering them and timing the answers."""
+    parser.add_argument(
+        "--operators", type=positive, default=operators, help="of a question, at most"
+    )
+    parser.add_argument("--depth", type=positive, default=1, help="operators of an answer")
+    parser.add_argument("--steps", type=positive, default=1500, help="most terms for a question")
+    parser.add_argument(
+        "--worse", type=float, default=2, help="greatest estimated cost of an answer, as a ratio"
+    )
+    parser.add_argument("--time", type=float, default=seconds, help="of answering, in seconds")
+    parser.add_argument(
+        "--effort",
+        default="default",
+        choices=("quick", "default", "thorough"),
+        help="of optimize-model on a model",
+    )
+    parser.add_argument("--jobs", type=positive, default=2, help="questions or proofs at a time")
+    parser.add_argument("--alone", type=float, default=1.02, help="ratio of a rule by itself")

@@ -26,7 +26,7 @@ import sys
 import discover_steps as steps
 from markdown_page import table
 from onnx_tools import check_models, models_named, times_as_fast
-from packages import option_parser, positive
+from packages import option_parser
 from project import BUILD, ROOT, feed_options, read_json
 
 MARK = "<!-- rediscovery -->"
@@ -188,22 +188,8 @@ def arguments():
     """The options."""
     parser = option_parser(__doc__)
     parser.add_argument("models", nargs="*", help="names or their beginnings; default: all")
-    parser.add_argument("--operators", type=positive, default=4, help="of a question, at most")
-    parser.add_argument("--depth", type=positive, default=1, help="operators of an answer")
-    parser.add_argument("--steps", type=positive, default=1500, help="most terms for a question")
-    parser.add_argument(
-        "--worse", type=float, default=2, help="greatest estimated cost of an answer, as a ratio"
-    )
-    parser.add_argument("--time", type=float, default=600, help="of answering, in seconds")
+    steps.add_question_options(parser, operators=4, seconds=600)
     parser.add_argument("--rules", type=int, default=40, help="of one model, at most")
-    parser.add_argument(
-        "--effort",
-        default="default",
-        choices=("quick", "default", "thorough"),
-        help="of optimize-model on a model",
-    )
-    parser.add_argument("--jobs", type=positive, default=2, help="questions or proofs at a time")
-    parser.add_argument("--alone", type=float, default=1.02, help="ratio of a rule by itself")
     options = parser.parse_args()
     check_models(options.models)
     options.target = TARGET

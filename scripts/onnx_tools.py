@@ -73,13 +73,13 @@ def split_input(text):
 
 
 def input_option(text):
+    """A type for argparse: the text of an option --input."""
     name, what = split_input(text)
     well_formed = formed(
-        rf"[^=]+=(random|(?P<file>.+\.npy)|({NUMBER})(\.\.({NUMBER}))?)",
+        rf"{re.escape(name)}=(random|(?P<file>.+\.npy)|({NUMBER})(\.\.({NUMBER}))?)",
         "NAME=FILE.npy, NAME=random, NAME=NUMBER or NAME=LOW..HIGH",
     )
-    well_formed(text if not name else "NAME=" + what)
-    return text
+    return formed(".+=.+", "NAME=WHAT")(text) if not name else well_formed(text)
 
 
 def add_feed_options(parser):

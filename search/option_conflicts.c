@@ -2,6 +2,7 @@
    leaves no effect is refused, so that nobody waits for what it promises; so is a file name that
    would overwrite another file that is named. */
 #include "ops/base/file_use.h"
+#include "search/helper.h"
 #include "search/option_table.h"
 #include "search/run.h"
 #include <string.h>
@@ -33,7 +34,13 @@ static bool discovery_repeats(const IsomerOptions *o, Error *e) {
                      o->frozen ? "--frozen" : "--replay");
 }
 
-static bool targets_agree(const IsomerOptions *o, Error *e) {
+/* Returns whether --measure-with is a command of the user's own, which is not told how many threads
+   to use. A NAME for which there is a helper measure-NAME is told. */
+static bool is_own_command(Arena *a, const IsomerOptions *o) {
+    return !run_targets_onnxruntime(o) &&
+           !helper_find(a, arena_format(a, "measure-%s", o->measure_with));
+}
+static bool targets_agree(Arena *a, const IsomerOptions *o, Error *e) {
     if (o->measure_with && o->search && strcmp(o->search, "backtrack") != 0)
         return error_set(e, E_USAGE, "--search",
                          "%s searches by the costs of the built-in runtime, which --measure-with "
@@ -48,7 +55,7 @@ static bool targets_agree(const IsomerOptions *o, Error *e) {
         return refuse(e, "--also-threads",
                       "the built-in runtime is timed on --threads alone: leave it out, or give "
                       "--measure-with onnxruntime");
-    if (o->also_threads > 0 && !run_targets_onnxruntime(o))
+    if (o->also_threads > 0 && is_own_command(a, o))
         return refuse(e, "--also-threads",
                       "a command of one's own decides itself on how many threads it runs: leave it "
                       "out, or give --measure-with onnxruntime");
@@ -102,7 +109,7 @@ static bool files_given_usable(Arena *a, const char *in, const char *out, const 
 
 bool optimize_options_agree(Arena *a, const char *in, const char *out, const IsomerOptions *o,
                             Error *e) {
-    return rules_out_used(o, e) && targets_agree(o, e) && limits_used(o, e) &&
+    return rules_out_used(o, e) && targets_agree(a, o, e) && limits_used(o, e) &&
            tolerances_used(o, e) && discovery_repeats(o, e) && weights_agree(o, e) &&
            files_given_usable(a, in, out, o, e);
 }

@@ -192,7 +192,7 @@ def test_a_helper_makes_a_name_a_target(optimize, tmp_path):
     assert done.returncode == 0, done.stderr
     assert not any(node.op_type == "BatchNormalization" for node in onnx.load(out).graph.node)
     told = told.read_text()
-    assert f"--input-shape {SHAPE[1]}" in told and "--threads=2" in told, told
+    assert f"--input-shape={SHAPE[1]}" in told and "--threads=2" in told, told
     done = subprocess.run([*words, "unknown-name"], capture_output=True, text=True, timeout=300)
     assert done.returncode == 5, "a name without a helper is a command, which is not found"
     done = subprocess.run([*words, "../x"], capture_output=True, text=True, timeout=300)
@@ -247,7 +247,7 @@ def test_the_gain_at_the_worst_of_several_sizes(tmp_path):
         folder.mkdir()
         there = f"20 + {count} + 30 * (b'norm0' not in data)"
         first = f"100 * (20 + {count})"
-        times = f"{there} if '--threads=2' in sys.argv else {small} if 'x:1,3,20,20' in sys.argv"
+        times = f"{there} if '--threads=2' in sys.argv else {small} if '--input-shape=x:1,3,20,20' in sys.argv"
         own, _ = pretended(folder, target(folder, f"1e-3 * ({times} else {first})"))
         words = [own, model, out, "--dim", "batch=1", "--dim", "h=40,20", "--dim", "w=40,20"]
         words += ["--enable", "conv-batchnorm", "--measure-with", "pretended", "--report", report]
@@ -390,7 +390,7 @@ def test_onnxruntime_as_the_target_by_name(optimize, costs, tmp_path):
             for device, in file.execute("select device from cost where device like '%onnxruntime%'")
         }
     (device,) = devices - {"onnxruntime"}  # its own name has the version of the last run
-    known = re.escape(f"'onnxruntime' '--input-shape' '{SHAPE[1]}'")
+    known = re.escape(f"'onnxruntime' '--input-shape={SHAPE[1]}'")
     assert re.fullmatch(known + " [0-9a-f]{12}", device), devices
     assert (
         optimize(
@@ -406,7 +406,7 @@ def test_onnxruntime_as_the_target_by_name(optimize, costs, tmp_path):
     )
     with sqlite3.connect(costs) as file:
         devices = [device for device, in file.execute("select device from cost")]
-    known = f"'onnxruntime' '--input-shape' '{SHAPE[1]}' '--threads=2' "
+    known = f"'onnxruntime' '--input-shape={SHAPE[1]}' '--threads=2' "
     assert any(device.startswith(known) for device in devices), devices
     done = optimize(
         net(tmp_path / "n.onnx", blocks=2),

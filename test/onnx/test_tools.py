@@ -241,7 +241,7 @@ def test_measure_on_a_gpu_is_exact_and_binds_memory(monkeypatch, runs_there):
             bound.append((name, device))
 
     class Named:
-        name = "y"
+        name, type = "y", "tensor(float)"
 
     class Session:
         def __init__(self, path, options, providers):

@@ -247,7 +247,8 @@ def test_the_gain_at_the_worst_of_several_sizes(tmp_path):
         folder.mkdir()
         there = f"20 + {count} + 30 * (b'norm0' not in data)"
         first = f"100 * (20 + {count})"
-        times = f"{there} if '--threads=2' in sys.argv else {small} if '--input-shape=x:1,3,20,20' in sys.argv"
+        smaller = "'--input-shape=x:1,3,20,20' in sys.argv"
+        times = f"{there} if '--threads=2' in sys.argv else {small} if {smaller}"
         own, _ = pretended(folder, target(folder, f"1e-3 * ({times} else {first})"))
         words = [own, model, out, "--dim", "batch=1", "--dim", "h=40,20", "--dim", "w=40,20"]
         words += ["--enable", "conv-batchnorm", "--measure-with", "pretended", "--report", report]

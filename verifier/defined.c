@@ -28,12 +28,12 @@ typedef struct Wants {
 static Nf nf_negated(Prover *p, Nf nf) { return nf_scale(p, nf, ratio(-1, 1)); }
 
 /* Writes an atom that is a size or an index as a polynomial. */
-static bool size_polynomial(Prover *p, const AtomInfo *a, Poly *out) {
+static bool place_polynomial(Prover *p, const AtomInfo *a, Poly *out) {
     *out = a->kind == AT_VALUE ? a->index[0] : a->kind == AT_SIZE ? poly_symbol(p->w, a->word) : 0;
     return a->kind == AT_VALUE || a->kind == AT_SIZE;
 }
-static bool as_polynomial(Prover *p, Nf nf, Poly *out) {
-    return nf_as_polynomial(p, nf, size_polynomial, out);
+bool want_polynomial(Prover *p, Nf nf, Poly *out) {
+    return nf_as_polynomial(p, nf, place_polynomial, out);
 }
 static bool at_least(Prover *p, Dom ctx, Poly x, int64_t least) {
     Lit l = lit_ge(p, x, poly_int(p->w, least));
@@ -43,14 +43,22 @@ static bool at_least(Prover *p, Dom ctx, Poly x, int64_t least) {
 static bool want_entailed(Prover *p, Dom ctx, Want want, Nf a) {
     Poly x;
     if (want == WANT_NONNEGATIVE)
-        return nf_nonnegative(p, a) || (as_polynomial(p, a, &x) && at_least(p, ctx, x, 0));
+        return nf_nonnegative(p, a) || (want_polynomial(p, a, &x) && at_least(p, ctx, x, 0));
     return positive_on(p, ctx, a) || positive_on(p, ctx, nf_negated(p, a)) ||
-           (as_polynomial(p, a, &x) &&
+           (want_polynomial(p, a, &x) &&
             (at_least(p, ctx, x, 1) || at_least(p, ctx, poly_scale(p->w, x, -1), 1)));
 }
 static void push_want(Wants *s, Want want, Nf a, Nf b) {
     if (s->n == WANTS_MAX) prover_fail(s->p, "too many factors in a division");
     s->out[s->n++] = nf_atom(s->p, atom_nested(s->p, AT_PAIR, want, a, b));
+}
+/* Divides a sum by the factor that its terms share and by its content, with the sign that makes its
+   leading coefficient positive. */
+static Nf without_common(Prover *p, Nf a, NfTerm common) {
+    Ratio c = ratio(1, 1);
+    common.c = coefficient_content(p, 1, &a);
+    if (lead_term(p, a, &c) >= 0 && c.p < 0) common.c.p = -common.c.p;
+    return divide_out(p, a, common);
 }
 /* Adds wants that together make a != 0: for its factors and for what is left of it without them. */
 static void nonzero(Wants *s, Nf a);
@@ -66,7 +74,6 @@ static void factors_nonzero(Wants *s, const NfTerm *t) {
 }
 static void nonzero(Wants *s, Nf a) {
     Prover *p = s->p;
-    Ratio c = ratio(1, 1);
     if (a && want_entailed(p, s->ctx, WANT_NONZERO, a)) return;
     NfTerm t = a ? nf_term(p, a, 0) : (NfTerm){0};
     if (nf_size(p, a) == 1 && !t.nvar && !t.dom) {
@@ -76,9 +83,7 @@ static void nonzero(Wants *s, Nf a) {
     if (a) {
         NfTerm common = common_factor(p, 1, &a, true, 0, NULL);
         factors_nonzero(s, &common);
-        common.c = coefficient_content(p, 1, &a);
-        if (lead_term(p, a, &c) >= 0 && c.p < 0) common.c.p = -common.c.p;
-        a = divide_out(p, a, common);
+        a = without_common(p, a, common);
     }
     if (!a || !want_entailed(p, s->ctx, WANT_NONZERO, a)) push_want(s, WANT_NONZERO, a, 0);
 }
@@ -200,13 +205,7 @@ static void add_rounding(Wants *s, Want want, Nf a) {
             else push_want(s, want, nf_atom(p, t.factor[k].atom), 0);
         }
         if (t.nfactor) return;
-    } else if (a) {
-        NfTerm common = common_factor(p, 1, &a, true, 0, NULL);
-        Ratio c;
-        common.c = coefficient_content(p, 1, &a);
-        if (lead_term(p, a, &c) >= 0 && c.p < 0) common.c.p = -common.c.p;
-        a = divide_out(p, a, common);
-    }
+    } else if (a) a = without_common(p, a, common_factor(p, 1, &a, true, 0, NULL));
     push_want(s, want, a, 0);
 }
 int wants_of_rounding(Prover *p, Dom ctx, bool sign, bool sigmoid, Nf a, Nf out[WANTS_MAX]) {
@@ -373,7 +372,7 @@ Lack wants_lack(Prover *p, Dom ctx, const Parts *given, const Part *x) {
     Lack found = {.want = x->nf}, *lack = &found;
     const AtomInfo *a = want_atom(p, x->nf);
     lack->condition = ARENA_NEW(p->arena, Lit, CONDITIONS_MAX);
-    if (a->word == WANT_NONZERO && as_polynomial(p, a->a, &size))
+    if (a->word == WANT_NONZERO && want_polynomial(p, a->a, &size))
         add_condition(p, ctx, lack, lit_ge(p, size, poly_int(p->w, 1)));
     for (int k = 0; k < given->n; k++) {
         Part g = part_open(p, &given->v[k]);
@@ -398,7 +397,7 @@ static Dom with_sizes(Prover *p, Dom ctx, const Parts *given) {
         Poly size;
         const AtomInfo *a = want_atom(p, given->v[k].nf);
         if (a->word == WANT_NONZERO && !given->v[k].nvar && !given->v[k].dom &&
-            as_polynomial(p, a->a, &size) && at_least(p, ctx, size, 0))
+            want_polynomial(p, a->a, &size) && at_least(p, ctx, size, 0))
             ctx = dom_with(p, ctx, lit_ge(p, size, poly_int(p->w, 1)));
     }
     return ctx;

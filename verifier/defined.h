@@ -34,8 +34,10 @@ int wants_of_power(Prover *, Dom ctx, Nf a, Nf b, Nf out[WANTS_MAX]);
 int wants_of_rounding(Prover *, Dom ctx, bool sign, bool sigmoid, Nf a, Nf out[WANTS_MAX]);
 
 const AtomInfo *want_atom(Prover *, Nf want); /* the AT_PAIR */
-bool wants_something(const ExNode *);         /* does the node have wants? */
-bool hides_infinity(const ExNode *);          /* may it turn an infinite argument into a number? */
+/* Writes a form of sizes and indices, such as a place, as a polynomial. False: it is none. */
+bool want_polynomial(Prover *, Nf, Poly *);
+bool wants_something(const ExNode *); /* does the node have wants? */
+bool hides_infinity(const ExNode *);  /* may it turn an infinite argument into a number? */
 /* Turns WANT_BOUNDED into WANT_BOUNDED_HIDDEN in the parts from number `from` on. */
 void wants_hide(Prover *, Parts *, int from);
 

@@ -63,14 +63,10 @@ static Parts checks_of(NfImport *m, Dom ctx, const Graph *g) {
 
 /* ---- what follows */
 
-static bool size_polynomial(Prover *p, const AtomInfo *a, Poly *out) {
-    *out = a->kind == AT_VALUE ? a->index[0] : a->kind == AT_SIZE ? poly_symbol(p->w, a->word) : 0;
-    return a->kind == AT_VALUE || a->kind == AT_SIZE;
-}
 /* The index that is checked. */
 static Poly checked_index(Prover *p, const Part *check) {
     Poly index;
-    if (!nf_as_polynomial(p, want_atom(p, check->nf)->a, size_polynomial, &index))
+    if (!want_polynomial(p, want_atom(p, check->nf)->a, &index))
         prover_fail(p, "an index is no polynomial");
     return index;
 }
@@ -78,7 +74,7 @@ static Poly checked_index(Prover *p, const Part *check) {
 static Dom in_range(Prover *p, const Part *check) {
     Poly size;
     const Poly index = checked_index(p, check);
-    if (!nf_as_polynomial(p, want_atom(p, check->nf)->b, size_polynomial, &size))
+    if (!want_polynomial(p, want_atom(p, check->nf)->b, &size))
         prover_fail(p, "the size of an axis is no polynomial");
     const Lit l[] = {lit_ge(p, poly_add(p->w, index, size), 0),
                      lit_ge(p, poly_add(p->w, size, poly_int(p->w, -1)), index)};

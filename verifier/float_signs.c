@@ -63,12 +63,6 @@ static unsigned greater_signs(unsigned a, unsigned b) {
 static unsigned either_signs(unsigned a, unsigned b) {
     return ((a | b) & (SIGNS | FLOAT_SIGMOID | FLOAT_SUBTRACTS)) | (a & b & UNROUNDED);
 }
-static bool is_negated(World *w, Ex e, Ex of) {
-    ExNode x;
-    ex_get(w, e, &x);
-    return x.kind == EX_MUL &&
-           ((ex_is(w, x.a, -1) && x.b == of) || (ex_is(w, x.b, -1) && x.a == of));
-}
 static unsigned function_signs(Function f, unsigned x) {
     const unsigned same = x & (SIGNS | FLOAT_SIGN_KEPT | FLOAT_SUBTRACTS);
     switch (f) {
@@ -122,6 +116,7 @@ static bool same_number(const Scope *s, Ex a, Ex b) {
 unsigned float_signs(Scope *s, Ex e) {
     World *w = s->m->p->w;
     ExNode x;
+    Ex inner;
     double number;
     unsigned of[EX_CHILDREN] = {0};
     if (!e || ex_number(w, e, &number)) return number_sign(e ? number : 0);
@@ -129,16 +124,17 @@ unsigned float_signs(Scope *s, Ex e) {
     if (x.kind == EX_AT) return value_signs(s->m, s->node->in[x.word]);
     if (x.kind == EX_SIZE) return size_signs(s, x.size);
     if (x.kind == EX_TAKE) return float_signs(s, x.b);
-    for (int k = 0; k < ex_children(x.kind) && x.child[k]; k++) of[k] = float_signs(s, x.child[k]);
+    for (int k = 0; k < ex_children(x.kind); k++) of[k] = float_signs(s, x.child[k]);
     switch (x.kind) {
     case EX_ADD: return sum_signs(of[0], of[1]);
     case EX_MUL:
         if (same_number(s, x.a, x.b)) return even_power(of[0]);
-        if (ex_is(w, x.a, -1)) return negated(of[1]);
-        if (ex_is(w, x.b, -1)) return negated(of[0]);
+        if (ex_negation(w, e, &inner)) return negated(of[inner == x.b]);
         return product_signs(of[0], of[1]);
     case EX_MAX2:
-        if (is_negated(w, x.a, x.b) || is_negated(w, x.b, x.a)) return even_power(of[0]);
+        if ((ex_negation(w, x.a, &inner) && inner == x.b) ||
+            (ex_negation(w, x.b, &inner) && inner == x.a))
+            return even_power(of[0]); /* max(x, -x) */
         return greater_signs(of[0], of[1]);
     case EX_MIN2: return negated(greater_signs(negated(of[0]), negated(of[1])));
     case EX_POW: return power_signs(w, x.b, of[0]);

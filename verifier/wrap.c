@@ -31,22 +31,13 @@ static bool in_range(DType t, int64_t v) {
     if (dtype_class(t) == 'U') return v >= 0 && (bits >= 63 || v >> bits == 0);
     return bits >= 64 || (v >= -((int64_t)1 << (bits - 1)) && v < (int64_t)1 << (bits - 1));
 }
-/* If the expression is -e, sets *of to e. */
-static bool is_negated(World *w, Ex e, Ex *of) {
-    ExNode x;
-    ex_get(w, e, &x);
-    if (x.kind != EX_MUL) return false;
-    const bool first = ex_is(w, x.a, -1);
-    *of = first ? x.b : x.a;
-    return first || ex_is(w, x.b, -1);
-}
 /* If the expression is -max(-e), the minimum of e over variables, sets *of to e. */
 static bool is_minimum(World *w, Ex e, Ex *of) {
     ExNode x;
     Ex most;
-    if (!is_negated(w, e, &most)) return false;
+    if (!ex_negation(w, e, &most)) return false;
     ex_get(w, most, &x);
-    return x.kind == EX_MAXIMUM && is_negated(w, x.a, of);
+    return x.kind == EX_MAXIMUM && ex_negation(w, x.a, of);
 }
 static bool stays_in_type(NfImport *, Value);
 

@@ -261,3 +261,12 @@ bool ex_is(const World *w, Ex e, int64_t v) {
     ex_get(w, e, &x);
     return x.kind == EX_NUM && x.q == 1 && x.p == v;
 }
+
+bool ex_negation(const World *w, Ex e, Ex *of) {
+    ExNode x;
+    ex_get(w, e, &x);
+    if (x.kind != EX_MUL) return false;
+    const bool first = ex_is(w, x.a, -1);
+    *of = first ? x.b : x.a;
+    return first || ex_is(w, x.b, -1);
+}

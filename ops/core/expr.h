@@ -94,6 +94,8 @@ void ex_get(const World *, Ex, ExNode *out);
 bool ex_number(const World *, Ex, double *); /* true: it is an EX_NUM or EX_REAL */
 bool ex_is(const World *, Ex, int64_t); /* whether it is this number; "no expression" (0) counts as
                                            0 */
+/* If the expression is -x, which is written as a product with -1, sets *of to x. */
+bool ex_negation(const World *, Ex, Ex *of);
 /* The place 0..n-1 that an index given by data means on an axis of n places; negative ones count
    from the end. -1: the index is outside the axis, and the element is not defined. */
 int64_t ex_place(double index, int64_t n);

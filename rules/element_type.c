@@ -105,10 +105,9 @@ static bool keeps_numbers(const Retyping *x, const Graph *g) {
         const Node n = node_get(x->w, live.v[k]);
         Attr attr[ATTRS_MAX];
         sig_attr(x->w, n.sig, attr);
-        for (int j = 0; j < attrs_count(n.op->attrs); j++)
-            if (is_float(x->w, n.out) && !attr_keeps(x->w, &n.op->attrs[j], &attr[j], x->to))
-                return error_set(x->error, E_INVALID, n.op->name, "has a number that is lost in %s",
-                                 dtype_name(x->to));
+        if (is_float(x->w, n.out) && attrs_lost(x->w, n.op->attrs, attr, x->to) >= 0)
+            return error_set(x->error, E_INVALID, n.op->name, "has a number that is lost in %s",
+                             dtype_name(x->to));
     }
     return true;
 }

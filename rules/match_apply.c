@@ -79,14 +79,6 @@ static bool all_entailed(RuleUse *a, int n, const Lit *lit, const char *what) {
     return true;
 }
 
-/* Whether the numbers of a node are still numbers in the types that hold them. */
-static bool numbers_kept(RuleUse *a, const Node *node, const Attr *attr, DType type) {
-    for (int k = 0; k < attrs_count(node->op->attrs); k++)
-        if (!attr_keeps(a->w, &node->op->attrs[k], &attr[k], type))
-            return match_refused(a, node->op->attrs[k].name, "is lost in the type that holds it");
-    return true;
-}
-
 /* Makes one node of the right side, over the values made for its inputs. */
 static bool make_node(RuleUse *a, NodeId id) {
     Node node = node_get(a->w, id);
@@ -98,7 +90,9 @@ static bool make_node(RuleUse *a, NodeId id) {
     for (int k = 0; k < node.nin; k++) in[k] = node.in[k] ? a->to[node.in[k] - a->least] : 0;
     Value y = node_make(a->w, node.op, attr, node.nin, in, node.nout, &why);
     if (!y) return match_refused(a, node.op->name, why);
-    if (!numbers_kept(a, &node, attr, value_type(a->w, y)->dtype)) return false;
+    const int lost = attrs_lost(a->w, node.op->attrs, attr, value_type(a->w, y)->dtype);
+    if (lost >= 0)
+        return match_refused(a, node.op->attrs[lost].name, "is lost in the type that holds it");
     const SigInfo *s = sig_info(a->w, node_get(a->w, value_node(a->w, y)).sig);
     for (int k = 0; k < s->nneed; k++)
         if (!entailed(a, s->need[k], "not known to hold here:")) return false;

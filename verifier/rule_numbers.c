@@ -123,11 +123,9 @@ static bool loses_number(World *w, Arena *arena, const Graph *stated) {
     const NodeList live = graph_live(w, arena, stated);
     for (int k = 0; k < live.n; k++) {
         const Node n = node_get(w, live.v[k]);
-        const DType type = value_type(w, n.out)->dtype;
         Attr attr[ATTRS_MAX];
         sig_attr(w, n.sig, attr);
-        for (int j = 0; j < attrs_count(n.op->attrs); j++)
-            if (!attr_keeps(w, &n.op->attrs[j], &attr[j], type)) return true;
+        if (attrs_lost(w, n.op->attrs, attr, value_type(w, n.out)->dtype) >= 0) return true;
     }
     return false;
 }

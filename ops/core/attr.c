@@ -213,9 +213,14 @@ bool attr_default(World *w, const AttrDef *d, int rank, Attr *out) {
     return ok;
 }
 
-bool attr_keeps(World *w, const AttrDef *def, const Attr *attr, DType result) {
+static bool attr_keeps(World *w, const AttrDef *def, const Attr *attr, DType result) {
     double x;
     if (def->kind != A_REAL || !ex_number(w, attr->real, &x)) return true;
     if (fabs(x) >= 3.4028234e38 && def->init && strtod(def->init, NULL) == x) return true;
     return element_keeps(def->element ? result : DT_FLOAT, x);
+}
+int attrs_lost(World *w, const AttrDef *defs, const Attr *attr, DType result) {
+    for (int k = 0; k < attrs_count(defs); k++)
+        if (!attr_keeps(w, &defs[k], &attr[k], result)) return k;
+    return -1;
 }

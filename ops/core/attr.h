@@ -37,11 +37,11 @@ typedef struct Attr { /* AttrDef.kind says which member is used */
 } Attr;
 typedef uint32_t AttrsId;
 
-/* Is the number of an A_REAL still one in the type that holds it: a float, or the type of the
-   node's result for an element? It must not become 0 or infinite, and must be an integer for a type
-   of integers. True for other attributes and for what is no number; also for a default at the
-   greatest float, which stands for no bound. */
-bool attr_keeps(World *, const AttrDef *, const Attr *, DType result);
+/* Returns the position of the first attribute whose number is lost in the type that holds it: a
+   float, or the type of the node's result for an element. A number is lost if it becomes 0 or
+   infinite, or is no integer in a type of integers; but not a default at the greatest float, which
+   stands for no bound. -1: none is. */
+int attrs_lost(World *, const AttrDef *, const Attr *, DType result);
 
 /* Interns the values, given in the order of the definitions; these may be NULL (no attributes). */
 AttrsId attrs_intern(World *, const AttrDef *, const Attr *);

@@ -81,7 +81,7 @@ static bool set_helper(CommandSearch *s, char *helper) {
 bool command_target(CommandSearch *s) {
     Run *r = s->r;
     s->whole.command = s->device = r->o->measure_with;
-    char *helper = helper_find(r->arena, arena_format(r->arena, "measure-%s", s->device));
+    char *helper = helper_of_target(r->arena, s->device);
     if (helper) return set_helper(s, helper);
     if (run_targets_onnxruntime(r->o))
         return error_set(r->error, E_ENVIRONMENT, "--measure-with",

@@ -35,6 +35,10 @@ char *helper_find(Arena *a, const char *name) {
     return is_plain_name(name) ? find_executable(a, scripts, name) : NULL;
 }
 
+char *helper_of_target(Arena *a, const char *name) {
+    return helper_find(a, arena_format(a, "measure-%s", name));
+}
+
 char *program_find(Arena *a, const char *name) {
     static const char *const folder[] = {"", "/../bin", "/../../bin", NULL};
     return find_executable(a, folder, name);

@@ -26,6 +26,9 @@ char *words_command(const CommandLine *); /* quoted, as a line for the shell */
    installed. NULL: it is not there, or the name has characters other than letters, digits, - and
    _. */
 char *helper_find(Arena *, const char *name);
+/* Returns the path of the helper measure-NAME of a target NAME; NULL: --measure-with is a command
+   of the user's own. */
+char *helper_of_target(Arena *, const char *name);
 /* Returns the path of another of Isomer's programs, next to this one or installed with the library.
    NULL: it is not there. */
 char *program_find(Arena *, const char *name);

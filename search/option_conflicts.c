@@ -37,8 +37,7 @@ static bool discovery_repeats(const IsomerOptions *o, Error *e) {
 /* Returns whether --measure-with is a command of the user's own, which is not told how many threads
    to use. A NAME for which there is a helper measure-NAME is told. */
 static bool is_own_command(Arena *a, const IsomerOptions *o) {
-    return !run_targets_onnxruntime(o) &&
-           !helper_find(a, arena_format(a, "measure-%s", o->measure_with));
+    return !run_targets_onnxruntime(o) && !helper_of_target(a, o->measure_with);
 }
 static bool targets_agree(Arena *a, const IsomerOptions *o, Error *e) {
     if (o->measure_with && o->search && strcmp(o->search, "backtrack") != 0)

@@ -130,10 +130,12 @@ static TrialResult check_sizes(Run *r, const Derivation *d) {
     return verdict;
 }
 
-/* Keeps the original although rules gain, for the reason that check_note says. */
+/* Keeps the user's file although a result gains, for the reason that check_note says. With
+   --fix-dims the file with the numbers in it is kept. */
 static void keep_unconfirmed(Run *r, Derivation *d) {
     run_keep_original(r, d);
     r->stats.unconfirmed = true;
+    r->input_returned = !r->sizes_fixed;
 }
 
 static bool check_result(Run *r, Derivation *d) {
@@ -170,8 +172,8 @@ static void count_bytes(Run *r, bool changed) {
     const int64_t searched = s->bytes_before;
     if (!stat(r->in, &file) && S_ISREG(file.st_mode)) s->bytes_before = (int64_t)file.st_size;
     if (changed) s->growth += searched - s->bytes_before;
-    else if (s->bodies_bytes) s->bytes_after = s->bodies_bytes;
-    else s->bytes_after = r->input_returned ? s->bytes_before : searched;
+    else if (r->input_returned) s->bytes_after = s->bytes_before;
+    else s->bytes_after = s->bodies_bytes ? s->bodies_bytes : searched;
     if (!changed) s->growth = s->bytes_after - s->bytes_before;
 }
 
@@ -208,7 +210,7 @@ static void add_gain_of_bodies(Run *r) {
     if (s->bodies_ratio <= 0) return;
     const double after = s->measured_before > 0 ? s->measured_after / s->measured_before : 1;
     s->measured_before = s->bodies_before;
-    s->measured_after = s->bodies_before * s->bodies_ratio * after;
+    s->measured_after = s->bodies_before * (r->input_returned ? 1 : s->bodies_ratio * after);
 }
 
 static void describe_result(Run *r, Derivation *d, IsomerResult *out) {

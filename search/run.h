@@ -161,7 +161,7 @@ typedef struct Run {
     RunSource source;
     bool sizes_fixed;     /* --fix-dims: the sizes given by options are in the file */
     bool inlined;         /* calls of functions, or Ifs, were replaced by their nodes */
-    bool input_returned;  /* neither inlining nor a rule gains: the result is the user's file */
+    bool input_returned;  /* nothing gains or is confirmed: the result is the user's file */
     int64_t growth_limit; /* bytes by which the file may grow */
     Library library;
     CostDb *db;

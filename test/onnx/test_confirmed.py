@@ -77,6 +77,25 @@ def test_a_result_that_is_unconfirmed_at_one_size_is_not_written(optimize, tmp_p
     assert out.read_bytes() == path.read_bytes()
 
 
+TWICE = ' <domain: "my", opset_import: ["" : 13]> Twice (a) => (b) { c = Relu (a) b = Relu (c) }'
+
+
+def test_of_an_unconfirmed_result_not_even_the_inlined_calls_are_written(optimize, tmp_path):
+    text = RESHAPED.replace("a = Relu(r)  y = Relu(a)", "y = my.Twice(r)") + TWICE
+    head = '<ir_version: 8, opset_import: ["" : 13, "my" : 1]> '
+    path, out, report = tmp_path / "m.onnx", tmp_path / "o.onnx", tmp_path / "r.json"
+    onnx.save(onnx.parser.parse_model(head + text), path)
+    words = [path, out, "--cost", "nodes", "--report", report, "--dim"]
+    done = optimize(*words, "n=8")
+    assert done.returncode == 0 and not onnx.load(out).functions, done.stderr
+    done = optimize(*words, "n=7")
+    said = json.loads(report.read_text())
+    assert done.returncode == 0 and not said["check"]["done"], done.stderr
+    assert "the original is kept" in done.stdout and done.stdout.endswith("the file is unchanged\n")
+    assert not said["changed"] and out.read_bytes() == path.read_bytes()
+    assert said["bytes"] == {"before": len(path.read_bytes()), "after": len(out.read_bytes())}
+
+
 SUM_OF_PRODUCTS = """rule sum-of-products
   %x : F [m, n]   %k : F []
 from

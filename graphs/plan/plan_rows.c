@@ -13,7 +13,8 @@
 #include "ops/base/arena.h"
 #include <string.h>
 
-enum { MEMBERS = 32, CODE_MOST = 150, VIEWS_MOST = 32 };
+/* Chains that need more are not joined. A back end may refuse shorter ones (choices). */
+enum { MEMBERS = 32, CHAIN_CODE = 150, CHAIN_VIEWS = 32 };
 typedef struct RowChain {
     const Plan *plan;
     /* row_rank: how many of the last axes of y form a row; reductions: how many members reduce
@@ -23,20 +24,21 @@ typedef struct RowChain {
     int member[MEMBERS], number[MEMBERS];
     View y; /* the result of the root */
     int nview, ncode;
-    View view[VIEWS_MOST];
-    Scalar code[CODE_MOST];
+    View view[CHAIN_VIEWS];
+    Scalar code[CHAIN_CODE];
     bool full; /* the chain cannot be joined: there is no more room, or an operand does not fit */
 } RowChain;
 
 /* ---- views */
-static bool same_sizes(const View *a, int rank, const View *b) {
+/* Whether the sizes of a are the first `rank` ones of b. */
+static bool has_leading_sizes(const View *a, int rank, const View *b) {
     return a->rank == rank && !memcmp(a->dim, b->dim, (size_t)rank * sizeof *a->dim);
 }
 /* Turns a view of one number for each row into one that repeats the numbers for each element.
    Returns false if v is not of this kind. */
 static bool spread(const RowChain *h, View *v) {
     const int outer = h->y.rank - h->row_rank;
-    if (!same_sizes(v, outer, &h->y)) return false;
+    if (!has_leading_sizes(v, outer, &h->y)) return false;
     for (int a = outer; a < h->y.rank; a++) v->dim[a] = h->y.dim[a], v->stride[a] = 0;
     v->rank = h->y.rank;
     return true;
@@ -66,13 +68,14 @@ static bool is_float(int dtype) {
     const int bits = dtype_bits((DType)dtype);
     return dtype_class((DType)dtype) == 'F' && (bits == 32 || bits == 16);
 }
-static bool reduces(const RowChain *h, const Step *s) {
+static bool reduces_rows(const RowChain *h, const Step *s) {
     const View y = view_narrow(&s->view[0]), x = s->nview > 1 ? view_narrow(&s->view[1]) : y;
     if (s->kind != S_REDUCE) return false;
     const int64_t kind = s->param[REDUCE_KIND];
     return is_float(s->view[1].dtype) &&
            (kind == REDUCE_SUM || kind == REDUCE_MEAN || kind == REDUCE_MAX) &&
-           same_sizes(&x, h->y.rank, &h->y) && same_sizes(&y, h->y.rank - h->row_rank, &h->y);
+           has_leading_sizes(&x, h->y.rank, &h->y) &&
+           has_leading_sizes(&y, h->y.rank - h->row_rank, &h->y);
 }
 static bool may_join(const RowChain *h, const Step *s) {
     if (!s->nview || !is_float(s->view[0].dtype)) return false;
@@ -80,16 +83,17 @@ static bool may_join(const RowChain *h, const Step *s) {
         if (s->view[j].rank < 0 || s->view[j].dtype == DT_DOUBLE) return false;
     const View y = view_narrow(&s->view[0]);
     if (s->kind == S_SOFTMAX)
-        return h->row_rank == 1 && same_sizes(&y, h->y.rank, &h->y) && is_float(s->view[1].dtype) &&
-               s->view[0].dim[s->view[0].rank - 1] > 1;
-    return s->kind == S_EWISE ? same_sizes(&y, h->y.rank, &h->y) : reduces(h, s);
+        return h->row_rank == 1 && has_leading_sizes(&y, h->y.rank, &h->y) &&
+               is_float(s->view[1].dtype) && s->view[0].dim[s->view[0].rank - 1] > 1;
+    return s->kind == S_EWISE ? has_leading_sizes(&y, h->y.rank, &h->y) : reduces_rows(h, s);
 }
 /* Whether view j of step k is the result of step m: element for element, or for each row the number
    of that row. */
 static bool reads_result(const RowChain *h, int k, int j, int m) {
     const View x = view_narrow(&step_of(h, k)->view[j]);
     View y = view_narrow(&step_of(h, m)->view[0]);
-    if (reduces(h, step_of(h, m)) && !same_sizes(&x, y.rank, &y) && !spread(h, &y)) return false;
+    if (reduces_rows(h, step_of(h, m)) && !has_leading_sizes(&x, y.rank, &y) && !spread(h, &y))
+        return false;
     return x.offset == y.offset && x.dtype == y.dtype && view_same(&x, &y);
 }
 /* Whether only members read the result of step m, in the way that reads_result demands. */
@@ -131,7 +135,7 @@ static void find_members(RowChain *h) {
 
 /* ---- the program */
 static int add_code(RowChain *h, Scalar c) {
-    if (h->ncode == CODE_MOST) h->full = true;
+    if (h->ncode == CHAIN_CODE) h->full = true;
     else h->code[h->ncode++] = c;
     return h->ncode - 1;
 }
@@ -147,13 +151,13 @@ static bool stays(const RowChain *h, int k, const View *v) {
 /* Appends the instruction that reads view j of step k, which no member makes. */
 static int outside(RowChain *h, int k, int j) {
     View v = view_narrow(&step_of(h, k)->view[j]);
-    if (!same_sizes(&v, h->y.rank, &h->y) && !spread(h, &v)) h->full = true;
+    if (!has_leading_sizes(&v, h->y.rank, &h->y) && !spread(h, &v)) h->full = true;
     if (h->full || !stays(h, k, &v)) return h->full = true, 0;
     int at = 1;
     while (at < h->nview && (h->view[at].slot != v.slot || h->view[at].dtype != v.dtype ||
                              h->view[at].offset != v.offset || !view_same(&h->view[at], &v)))
         at++;
-    if (at == VIEWS_MOST) return h->full = true, 0;
+    if (at == CHAIN_VIEWS) return h->full = true, 0;
     if (at == h->nview) h->view[h->nview++] = v;
     return add_code(h, (Scalar){.op = C_VIEW, .a = (uint8_t)at});
 }
@@ -168,7 +172,7 @@ static int read_view(RowChain *h, int k, int j) {
 static int add_program(RowChain *h, int k, int acc) {
     const Step *s = step_of(h, k);
     int number[UINT8_MAX + 1], last = acc;
-    if (s->ncode > CODE_MOST) h->full = true;
+    if (s->ncode > CHAIN_CODE) h->full = true;
     for (int i = 0; i < s->ncode && !h->full; i++) {
         Scalar c = s->code[i];
         if (c.op == C_ACC) last = acc;

@@ -163,7 +163,7 @@ static bool best_build(Build *b, ArgMax *m, const View *y, Kernel *k) {
     m->where = build_bytes(b, LANES * sizeof(int32_t));
     m->each = b->workspace - m->values;
     const int64_t all = m->nest.count / m->nest.dim[m->nest.rank - 1] * m->groups;
-    m->parts = count_parts(b, all, m->n * m->nest.count);
+    m->parts = count_parts(b, all, m->n * m->nest.count, 1);
     build_bytes(b, (size_t)(m->parts - 1) * m->each);
     k->run = argmax_run, k->self = m;
     return true;

@@ -300,8 +300,8 @@ bool attention_build(Build *b, int choice, Kernel *k) {
     a->causal = s->param[ATTENTION_CAUSAL] != 0;
     a->left = s->param[ATTENTION_LEFT], a->right = s->param[ATTENTION_RIGHT],
     a->shown = (int)s->param[ATTENTION_SHOWN];
-    a->parts =
-        count_parts(b, a->batch * a->heads, view_count(&a->view[ATTENTION_SCORES]) * (d / 8 + 2));
+    a->parts = count_parts(b, a->batch * a->heads, view_count(&a->view[ATTENTION_SCORES]),
+                           (double)d / 8 + 2);
     *one = *b->device;
     one->team = NULL, one->threads = 1; /* each product is run by the thread of its head */
     k->self = a, k->run = attention_run;

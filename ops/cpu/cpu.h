@@ -381,8 +381,9 @@ typedef struct Cut {
 } Cut;
 /* Into how many parts to cut this step, so that each is worth a thread; 1: it is not cut. */
 int split_parts(const Build *);
-/* The same for work that takes `nanoseconds` and can be cut into `most` parts; at least 1. */
-int count_parts(const Build *, int64_t most, int64_t nanoseconds);
+/* The same for work that can be cut into `most` parts: it visits `count` elements, or computes so
+   many sums, each of which takes about `each` nanoseconds on one thread. At least 1. */
+int count_parts(const Build *, int64_t most, int64_t count, double each);
 /* Builds kernels with `make` for parts of the step, if that pays and one of the cuts allows it (the
    better cuts come first), else one for the whole step. */
 bool split_build(Build *, Make *make, int choice, const Cut[], int n, Kernel *);

@@ -64,7 +64,7 @@ bool det_build(Build *b, int choice, Kernel *k) {
     of_x.rank = d->y.rank;
     d->rest = nest_new(b->arena, (const View *const[]){&d->y, &of_x}, 2);
     d->each = (size_t)((d->n + 1) * d->stride) * sizeof(double);
-    d->parts = count_parts(b, d->rest.count, d->rest.count * d->n * d->n * d->n / 16);
+    d->parts = count_parts(b, d->rest.count, d->rest.count * d->n * d->n * d->n, 0.0625);
     d->at = build_bytes(b, (size_t)d->parts * d->each);
     k->run = det_run, k->self = d;
     return true;

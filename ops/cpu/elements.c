@@ -125,7 +125,7 @@ bool gatherelements_build(Build *b, int choice, Kernel *k) {
     e->places = e->from.dim[axis], e->stride = e->from.stride[axis];
     const View from = still(&e->from, &e->index, axis);
     finish(b, e, &e->y, &e->y, &from);
-    e->parts = count_parts(b, e->nest.count, e->nest.count);
+    e->parts = count_parts(b, e->nest.count, e->nest.count, 1);
     k->run = gather_run, k->self = e;
     return true;
 }

@@ -353,7 +353,7 @@ static bool build(Build *b, bool (*read)(const Step *, Fourier *), Kernel *k) {
     make_transform(b, f);
     f->lanes = int64_least(int64_least(LANES, f->line.count), 1 + ROOM / f->room);
     f->parts = count_parts(b, (f->line.count + f->lanes - 1) / f->lanes,
-                           4 * f->n * f->line.count * (1 + f->turns.passes));
+                           f->n * f->line.count * (1 + f->turns.passes), 4);
     const int64_t window = f->window.rank == 1 ? f->n : 0;
     f->at = build_bytes(b, (size_t)(4 * f->room * f->lanes + window) * sizeof(double));
     f->each = b->workspace - f->at;

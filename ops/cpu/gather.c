@@ -140,7 +140,7 @@ static bool finish_gather(Build *b, Gather *g, const View *rows, const View inne
     nest_with_axis(&g->row);
     nest_with_axis(&g->inner);
     if (nest_is_short_row(&g->inner, g->size)) g->moves = b->device->simd;
-    g->parts = count_parts(b, g->row.count, bytes / 8);
+    g->parts = count_parts(b, g->row.count, bytes, 0.125);
     k->run = gather_run, k->self = g;
     return true;
 }

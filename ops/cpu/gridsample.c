@@ -175,7 +175,7 @@ bool gridsample_build(Build *b, int choice, Kernel *k) {
     s->neighbours = s->view[X].stride[1] == 1 && y->dim[1] >= CHANNELS;
     s->rows = y->dim[2] < 2 || y->stride[2] == y->dim[3] * y->stride[3];
     s->blocks = (y->dim[2] * y->dim[3] + BLOCK - 1) / BLOCK;
-    s->parts = count_parts(b, y->dim[0] * s->blocks, view_count(y));
+    s->parts = count_parts(b, y->dim[0] * s->blocks, view_count(y), 1);
     s->each = (sizeof(Reads) + 63) / 64 * 64;
     s->at = build_bytes(b, s->each * (size_t)s->parts);
     k->run = gridsample_run, k->self = s;

@@ -310,7 +310,7 @@ bool levels_gemm_build(Build *b, Kernel *k) {
     p->y = into[0], p->x = flat[1];
     const int64_t rows = p->y.dim[0], weights = view_count(&flat[2]);
     p->rows = build_bytes(b, (size_t)(rows * levels_row(&p->weights)) * sizeof(float));
-    p->parts = count_parts(b, p->weights.panels, weights * (rows + 2) / 50);
+    p->parts = count_parts(b, p->weights.panels, weights * (rows + 2), 0.02);
     k->self = p, k->run = levels_run;
     b->kernel->packed = 1 << 2;
     return true;

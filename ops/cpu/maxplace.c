@@ -187,7 +187,7 @@ bool maxplace_build(Build *b, int choice, Kernel *k) {
     m->best = build_bytes(b, (size_t)(row * m->size));
     m->which = build_bytes(b, (size_t)row * sizeof(int32_t));
     m->each = b->workspace - m->values;
-    m->parts = count_parts(b, m->rows, view_count(&v[Y]) * m->taps);
+    m->parts = count_parts(b, m->rows, view_count(&v[Y]) * m->taps, 1);
     build_bytes(b, (size_t)(m->parts - 1) * m->each);
     k->run = maxplace_run, k->self = m;
     return true;

@@ -95,7 +95,7 @@ bool onehot_build(Build *b, int choice, Kernel *k) {
     o->row = nest_new(b->arena, (const View *const[]){&index, &row}, 2);
     nest_with_axis(&o->all);
     nest_with_axis(&o->row);
-    o->parts = count_parts(b, o->all.dim[o->all.rank - 1], view_count(y) / 4);
+    o->parts = count_parts(b, o->all.dim[o->all.rank - 1], view_count(y), 0.25);
     k->run = onehot_run, k->self = o;
     return true;
 }

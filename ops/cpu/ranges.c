@@ -194,7 +194,7 @@ static bool ranges_new(Build *b, const Loop *l, Ranges *r) {
         if (y->dim[a] > 1 && (y->dim[r->along] == 1 || y->stride[a] < y->stride[r->along]))
             r->along = a;
     r->rows = view_count(y) / y->dim[r->along];
-    r->parts = count_parts(b, r->rows, view_count(y) / 4);
+    r->parts = count_parts(b, r->rows, view_count(y), 0.25);
     return true;
 }
 bool ranges_build(Build *b, int choice, Kernel *k) {

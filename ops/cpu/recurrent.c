@@ -356,9 +356,8 @@ static bool make_product(Build *b, Recurrent *r, int d) {
 
 /* The number of parts: each direction is cut into equally many. */
 static int parts_of(const Build *b, const Recurrent *r) {
-    const int64_t most = r->directions * r->batch,
-                  ns = r->times * most * r->columns * (r->hidden / 20 + 1);
-    const int each = count_parts(b, most, ns) / r->directions;
+    const int64_t most = r->directions * r->batch, sums = r->times * most * r->columns;
+    const int each = count_parts(b, most, sums, 1 + (double)r->hidden / 20) / r->directions;
     return each ? each * r->directions : 1;
 }
 static void recurrent_forget(Kernel *k) {

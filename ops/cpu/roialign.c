@@ -312,7 +312,7 @@ bool roialign_build(Build *b, int choice, Kernel *k) {
     r->simd = b->device->simd, r->size = dtype_size(r->from.view.dtype);
     r->store = r->simd->store[r->class][r->y.dtype];
     r->boxes = roi_boxes(step->param), r->greatest = step->param[ROI_MODE] != 0;
-    r->parts = count_parts(b, r->y.dim[0], (r->across ? 2 : 8) * view_count(&r->y));
+    r->parts = count_parts(b, r->y.dim[0], view_count(&r->y), r->across ? 2 : 8);
     make_room(b, r);
     k->run = roialign_run, k->self = r;
     return true;

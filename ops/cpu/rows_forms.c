@@ -4,7 +4,7 @@
    it. */
 #include "ops/cpu/rows.h"
 
-static bool reduces(int op) { return op == C_ROW_SUM || op == C_ROW_MAX; }
+static bool is_row_reduction(int op) { return op == C_ROW_SUM || op == C_ROW_MAX; }
 static bool is_number(const Value *v, int i) { return v[i].kind <= KIND_ROW; }
 static Kind wider(Kind a, Kind b) {
     return a == b || b == KIND_NUMBER ? a : a == KIND_NUMBER ? b : KIND_FULL;
@@ -18,7 +18,7 @@ static void find_kind(Value v[], int i) {
         v[i].kind = wider(v[i].kind, v[of[k]].kind);
         if (v[of[k]].level > v[i].level) v[i].level = v[of[k]].level;
     }
-    if (!reduces(v[i].code.op)) return;
+    if (!is_row_reduction(v[i].code.op)) return;
     v[i].kind = KIND_ROW, v[i].level++;
 }
 
@@ -93,7 +93,8 @@ static void choose_form(Value v[], int ncode, int i) {
         v[i].number[0] = number;
         return;
     }
-    if (reduces(c->op)) return form_new(&v[i], c->op == C_ROW_SUM ? FORM_SUM : FORM_MAX, c->a);
+    if (is_row_reduction(c->op))
+        return form_new(&v[i], c->op == C_ROW_SUM ? FORM_SUM : FORM_MAX, c->a);
     if (v[i].kind == KIND_FULL && match_line(v, i)) return;
     form_new(&v[i], FORM_OP, -1);
     if (c->op == C_DIV && v[c->a].code.op == C_ROW_SUM && v[c->b].code.op == C_CONST) {
@@ -139,7 +140,7 @@ static void square(Value v[], int i) {
 }
 static bool has_op(const Simd *s, Value *v) {
     const int op = v->code.op;
-    if (op == C_VIEW || op == C_CONST || op == C_WHERE || reduces(op)) return true;
+    if (op == C_VIEW || op == C_CONST || op == C_WHERE || is_row_reduction(op)) return true;
     v->op = op >= SCALAR_OP_COUNT || op == C_ACC ? NULL
             : op == C_AS ? dtype_numeric(v->code.b) ? s->as[CLASS_FLOAT][v->code.b] : NULL
                          : s->op[CLASS_FLOAT][op];

@@ -403,7 +403,7 @@ static bool sample_build(Build *b, int choice, Kernel *k) {
         if (s->lines) s->line = build_bytes(b, (size_t)(LINES * s->y.dim[s->along] * s->size));
         s->each = b->workspace - s->row;
     }
-    s->parts = count_parts(b, s->rows, view_count(&s->y));
+    s->parts = count_parts(b, s->rows, view_count(&s->y), 1);
     build_bytes(b, (size_t)(s->parts - 1) * s->each);
     k->run = sample_run, k->self = s;
     return true;

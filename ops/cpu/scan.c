@@ -76,7 +76,7 @@ static bool scan_build(Build *b, ReduceKind kind, Kernel *k) {
                            .exclusive = step->param[CUM_EXCLUSIVE] != 0};
     s->columns = s->scan.yn == 1 && s->scan.xn == 1 ? BESIDE : APART;
     s->blocks = (s->rest.dim[last] + s->columns - 1) / s->columns;
-    s->parts = count_parts(b, s->rest.count / s->rest.dim[last] * s->blocks, view_count(&s->y));
+    s->parts = count_parts(b, s->rest.count / s->rest.dim[last] * s->blocks, view_count(&s->y), 1);
     k->run = scan_run, k->self = s;
     return true;
 }

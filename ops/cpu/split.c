@@ -92,14 +92,14 @@ static int64_t nanoseconds(const Step *s) {
     }
     return ns > read / BYTES ? ns : read / BYTES;
 }
-int count_parts(const Build *b, int64_t most, int64_t ns) {
+int count_parts(const Build *b, int64_t most, int64_t count, double each) {
     const Device *d = b->device;
-    int64_t parts = d->team ? ns / d->grain : 1;
+    int64_t parts = d->team ? (int64_t)((double)count * each) / d->grain : 1;
     if (parts > d->threads) parts = d->threads;
     if (parts > most) parts = most;
     return parts < 1 ? 1 : (int)parts;
 }
-int split_parts(const Build *b) { return count_parts(b, INT64_MAX, nanoseconds(b->step)); }
+int split_parts(const Build *b) { return count_parts(b, INT64_MAX, nanoseconds(b->step), 1); }
 
 /* Where part k of n begins along an axis of this size. */
 static int64_t begin(int64_t size, int64_t unit, int n, int k) {

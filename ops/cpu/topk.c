@@ -191,7 +191,7 @@ bool topk_build(Build *b, int choice, Kernel *k) {
     t->order = build_bytes(b, (size_t)t->k * sizeof(int64_t));
     t->spare = build_bytes(b, (size_t)t->k * sizeof(int64_t));
     t->each = b->workspace - t->keys;
-    t->parts = count_parts(b, t->line.count, t->n * t->line.count);
+    t->parts = count_parts(b, t->line.count, t->n * t->line.count, 1);
     build_bytes(b, (size_t)(t->parts - 1) * t->each);
     k->run = topk_run, k->self = t;
     return true;

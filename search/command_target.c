@@ -2,7 +2,6 @@
    for which there is a helper measure-NAME (helper.h), the helper is run with the sizes of this
    run; anything else is a command. */
 #include "search/command_target.h"
-#include "search/child.h"
 #include "search/command_limits.h"
 #include "search/helper.h"
 #include <stdlib.h>
@@ -27,15 +26,13 @@ CommandSearch *command_search_again(const CommandSearch *s, const ModelCandidate
     return again;
 }
 
-static bool is_cancelled(void *run) { return run_cancelled(run); }
-
 /* Returns the first 48 bits of a digest of what the helper says that it measures with; < 0: it does
    not say. */
 static double ask_identity(Run *r, char *helper) {
     enum { DIGITS = 12 };
     char hash[33], option[] = "--identity", *const argv[] = {helper, option, NULL};
     ChildSaid said;
-    if (child_run_until(r->arena, argv, NULL, &said, is_cancelled, r) || !said.n) return -1;
+    if (helper_run(r, argv, &said) || !said.n) return -1;
     hash_hex(said.out, said.n, hash);
     hash[DIGITS] = 0;
     return (double)strtoull(hash, NULL, 16);

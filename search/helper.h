@@ -2,6 +2,7 @@
    that run another runtime, and builds their command lines. */
 #ifndef ISOMER_HELPER_H
 #define ISOMER_HELPER_H
+#include "search/child.h"
 #include "search/run.h"
 
 typedef struct CommandLine { /* initialize with {.arena = ..}; v ends with NULL */
@@ -29,6 +30,8 @@ char *helper_find(Arena *, const char *name);
 /* Returns the path of the helper measure-NAME of a target NAME; NULL: --measure-with is a command
    of the user's own. */
 char *helper_of_target(Arena *, const char *name);
+/* Runs a helper as child_run does. It is killed if the run is cancelled. */
+int helper_run(Run *, char *const argv[], ChildSaid *);
 /* Returns the path of another of Isomer's programs, next to this one or installed with the library.
    NULL: it is not there. */
 char *program_find(Arena *, const char *name);

@@ -1,6 +1,5 @@
 /* second_opinion.c -- gets a second opinion: the result is written to a temporary folder, and the
    helper scripts/compare-onnx compares it with the original there by another runtime. */
-#include "search/child.h"
 #include "search/input_data.h"
 #include "search/second_opinion.h"
 #include "search/folder.h"
@@ -35,8 +34,6 @@ static const char *failure(Arena *a, int status, const ChildSaid *said) {
                          : "its helper failed";
 }
 
-static bool run_over(void *run) { return run_ends(run); }
-
 bool run_can_check_with(Run *r) {
     char available[] = "--available";
     char *argv[] = {NULL, available, NULL};
@@ -46,7 +43,7 @@ bool run_can_check_with(Run *r) {
     r->helper = argv[0];
     if (!argv[0])
         return not_installed(r, "its helper compare-onnx is not installed next to this program");
-    const int status = child_run_until(r->arena, argv, NULL, &said, run_over, r);
+    const int status = helper_run(r, argv, &said);
     if (!status || run_cancelled(r)) return !status;
     return not_installed(r, *said.out ? line_of(r->arena, said.out, NULL)
                                       : failure(r->arena, status, &said));
@@ -102,7 +99,7 @@ static bool ask_runtime(Run *r, const char *folder, const char *result) {
         if (!(words = make_command(r, folder, result))) return false;
         const char *sizes = run_size_set_name(r, r->size_set);
         run_say(r, "asking %s%s%s", r->o->check_with, *sizes ? " at " : "", sizes);
-        const int status = child_run_until(r->arena, words, NULL, &said, run_over, r);
+        const int status = helper_run(r, words, &said);
         const char *not_run = status == ABSENT ? strstr(said.out, "does not run") : NULL;
         Error why = {0};
         if (!not_run || run_cancelled(r)) return read_verdict(r, status, &said);

@@ -5,13 +5,14 @@
 #include "verifier/apply.h"
 #include "verifier/signs.h"
 
-/* Integer powers up to this are multiplied out. */
-enum { EXPAND_MAX = 4 };
+/* EXPAND_MAX: integer powers up to this are multiplied out. The others say which powers of numbers
+   become numbers: rules have small ones, such as sqrt(64) and 2^8, and beyond these the numerators
+   and denominators soon overflow. What is beyond stays a power. */
+enum { EXPAND_MAX = 4, ROOT_MAX = 4096, DEGREE_MAX = 8, EXPONENT_MAX = 16 };
 
-/* Sets *r to the integer root of x of this degree. False if there is none, or none that is
-   small. */
+/* Sets *r to the integer root of x of this degree. False if there is none up to ROOT_MAX. */
 static bool integer_root(int64_t x, int64_t degree, int64_t *r) {
-    for (int64_t k = 0; k <= 4096; k++) {
+    for (int64_t k = 0; k <= ROOT_MAX; k++) {
         __int128 y = 1;
         for (int64_t j = 0; j < degree && y <= x; j++) y *= k;
         if (y == x) *r = k;
@@ -22,10 +23,10 @@ static bool integer_root(int64_t x, int64_t degree, int64_t *r) {
 /* Sets *out to c^a for c > 0. False if that is not rational, or was not found. */
 static bool rational_power(Prover *p, Ratio c, Ratio a, Ratio *out) {
     int64_t x = c.p, y = c.q;
-    if (a.q > 1 && (a.q > 8 || !integer_root(c.p, a.q, &x) || !integer_root(c.q, a.q, &y)))
+    if (a.q > 1 && (a.q > DEGREE_MAX || !integer_root(c.p, a.q, &x) || !integer_root(c.q, a.q, &y)))
         return false;
     *out = ratio(1, 1);
-    if (a.p > 16 || a.p < -16 || !x) return false;
+    if (a.p > EXPONENT_MAX || a.p < -EXPONENT_MAX || !x) return false;
     Ratio base = a.p < 0 ? ratio(y, x) : ratio(x, y);
     for (int64_t k = a.p < 0 ? -a.p : a.p; k > 0; k--) *out = ratio_times(p, *out, base);
     return true;

@@ -9,7 +9,9 @@
 #include "verifier/ranges.h"
 #include <string.h>
 
-enum { STEPS_MAX = 200 };
+/* They end what would never end. STEPS_MAX: steps that simplify one
+   term. DEPTH_MAX: sums, maxima and atoms in each other; it keeps the stack small. */
+enum { STEPS_MAX = 200, DEPTH_MAX = 90 };
 
 typedef struct Terms { /* a growing list */
     int n, room;
@@ -248,7 +250,7 @@ static void emit_term(Prover *p, Dom ctx, NfTerm t, Terms *out) {
     }
 }
 static void simplify_term(Prover *p, Dom ctx, NfTerm t, Terms *out) {
-    if (p->depth > 90) prover_fail(p, "nested too deeply");
+    if (p->depth > DEPTH_MAX) prover_fail(p, "nested too deeply");
     for (int step = 0; step < STEPS_MAX; step++) {
         if (!t.c.p || dom_false(p, t.dom)) return;
         if (t.nvar && (solve_equations(p, ctx, &t) || drop_pinned(p, &t))) continue;

@@ -199,8 +199,8 @@ bool external_open(Model *m, Error *e) {
 typedef struct Copier {
     Model *m;
     Arena *arena;
-    const char *folder, *but; /* the folder of the result, ending in '/' or empty; the location that
-                                 is not copied */
+    const char *folder, *but; /* the folder of the result, ending in '/' or empty; a location that
+                                 is not copied, or NULL */
     Error *e;
     bool only_check; /* copy nothing */
 } Copier;
@@ -264,15 +264,22 @@ static bool copy_one(void *user, const char *location) {
                      from);
 }
 
-bool external_copy(Model *m, Slice result, const char *path, const char *but, Arena *a, Error *e) {
+/* The copier for a result at this path. */
+static Copier copier_to(Model *m, const char *path, Arena *a, Error *e) {
     const char *slash = strrchr(path, '/');
-    Copier c = {m, a, arena_string(a, path, slash ? (size_t)(slash - path) + 1 : 0), but, e, false};
+    const size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+    return (Copier){.m = m, .arena = a, .folder = arena_string(a, path, folder), .e = e};
+}
+
+bool external_copy(Model *m, Slice result, const char *path, const char *but, Arena *a, Error *e) {
+    Copier c = copier_to(m, path, a, e);
+    c.but = but;
     return external_each(a, result, path, copy_one, &c, e);
 }
 
 bool model_can_copy_external(Model *m, const char *path, Arena *a, Error *e) {
-    const char *slash = strrchr(path, '/');
-    Copier c = {m, a, arena_string(a, path, slash ? (size_t)(slash - path) + 1 : 0), NULL, e, true};
+    Copier c = copier_to(m, path, a, e);
+    c.only_check = true;
     return external_each(a, m->x.bytes, m->path, copy_one, &c, e);
 }
 

@@ -256,12 +256,38 @@ static void follow(ValueMap *first, const ValueMap *second) {
     }
 }
 
-bool graph_expand(World *w, Arena *a, const Graph *g, Graph *out, ValueMap *map, Error *e) {
+static bool is_output(const Graph *g, Value v) {
+    for (int k = 0; k < g->nout; k++)
+        if (g->out[k] == v) return true;
+    return false;
+}
+
+/* Makes all results of composites outputs, after those that the graph has. */
+static void add_results(World *w, Arena *a, NodeList live, Graph *g) {
+    int room = 0, n = g->nout;
+    Value *out = NULL;
+    ARENA_GROW(a, out, room, n + 1);
+    if (n) memcpy(out, g->out, sizeof *out * (size_t)n);
+    for (int k = 0; k < live.n; k++) {
+        const Node node = node_get(w, live.v[k]);
+        for (int j = 0; is_composite(node.op) && j < node.nout; j++) {
+            if (is_output(g, node.out + (Value)j)) continue;
+            ARENA_GROW(a, out, room, n + 1);
+            out[n++] = node.out + (Value)j;
+        }
+    }
+    g->out = out, g->nout = n;
+}
+
+/* Expands the graph; if `whole`, with all results of each composite. */
+static bool expand(World *w, Arena *a, const Graph *g, bool whole, Graph *out, ValueMap *map,
+                   Error *e) {
     ValueMap all = {0}, step;
     *out = *g;
     for (int depth = 0;; depth++) {
         const NodeList live = graph_live(w, a, out);
         if (!any_composite(w, live)) break;
+        if (whole) add_results(w, a, live, out);
         if (depth == EXPANSION_DEPTH)
             return error_set(e, E_INVALID, "expand",
                              "the expansion of composite operators does not end: they are defined "
@@ -272,4 +298,12 @@ bool graph_expand(World *w, Arena *a, const Graph *g, Graph *out, ValueMap *map,
     }
     if (map) *map = all;
     return true;
+}
+
+bool graph_expand(World *w, Arena *a, const Graph *g, Graph *out, ValueMap *map, Error *e) {
+    return expand(w, a, g, false, out, map, e);
+}
+
+bool graph_expand_whole(World *w, Arena *a, const Graph *g, Graph *out, Error *e) {
+    return expand(w, a, g, true, out, NULL, e);
 }

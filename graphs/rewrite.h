@@ -32,6 +32,9 @@ bool nodes_substitute(World *, Arena *, NodeList ascending, ValueMap *, Error *)
 /* Replaces composites by their expansions until none is left. *map (map may be NULL) takes the
    graph's values to those of the result. */
 bool graph_expand(World *, Arena *, const Graph *, Graph *out, ValueMap *, Error *);
+/* The same, but all results of each composite are computed, as whatever runs the composite does:
+   those that nobody reads become further outputs, after those of the graph. */
+bool graph_expand_whole(World *, Arena *, const Graph *, Graph *out, Error *);
 /* Builds the expansion of one composite node in the World; out receives the values that stand for
    the node's outputs. */
 bool node_expand(World *, Arena *, NodeId, Value out[], Error *);

@@ -136,7 +136,7 @@ bool rule_instance_retyped(World *w, Arena *a, const Instance *i, DType to, Inst
     if (!retype_side(&x, &i->from, &out->from) || !retype_side(&x, &i->to, &out->to) ||
         !keeps_numbers(&x, &i->from) || !keeps_numbers(&x, &i->to))
         return false;
-    out->from_stated = out->from, out->to_stated = out->to;
+    out->from_stated = out->from_whole = out->from, out->to_stated = out->to_whole = out->to;
     out->input = out->from.in;
     out->floats = to;
     if (rounds_numbers(&x, &i->from) || rounds_numbers(&x, &i->to)) out->classes |= CLASS_ROUNDS;

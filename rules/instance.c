@@ -328,8 +328,8 @@ static bool conditions_known(Collection c, const Instance *i, Error *e) {
 
 static bool collect_symbols(World *w, Arena *a, Instance *i, Error *e) {
     Collection c = {.w = w, .arena = a};
-    i->from_stated = i->from;
-    i->to_stated = i->to;
+    i->from_stated = i->from_whole = i->from;
+    i->to_stated = i->to_whole = i->to;
     for (int k = 0; k < i->ninput; k++)
         for (int d = 0; d < value_type(w, i->input[k])->dim.n; d++)
             add_poly(&c, value_type(w, i->input[k])->dim.v[d]);
@@ -348,6 +348,19 @@ static bool collect_symbols(World *w, Arena *a, Instance *i, Error *e) {
     i->nreal = c.nreal;
     i->real = c.real;
     return true;
+}
+
+static bool expand_side(World *w, Arena *a, Graph *side, Graph *whole, Error *e) {
+    const int nout = side->nout;
+    if (!graph_expand_whole(w, a, side, whole, e)) return false;
+    *side = *whole;
+    side->nout = nout;
+    return true;
+}
+
+bool rule_instance_expand(World *w, Arena *a, Instance *i, Error *e) {
+    return expand_side(w, a, &i->from, &i->from_whole, e) &&
+           expand_side(w, a, &i->to, &i->to_whole, e);
 }
 
 bool rule_instance(World *w, Arena *a, const Rule *rule, const int length[], Instance *i,

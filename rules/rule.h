@@ -86,6 +86,8 @@ typedef struct Instance {
     Graph from, to;               /* both over these inputs, with equally many outputs */
     Graph from_stated, to_stated; /* the same graphs as written; `from` and `to` may be replaced by
                                      graphs with composites expanded */
+    Graph from_whole, to_whole;   /* the same graphs; if composites were expanded, with the results
+                                     of these that nobody reads as further outputs */
     int nwhere;
     const Lit *where; /* the author's conditions */
     int nsymbol;
@@ -102,6 +104,8 @@ typedef struct Instance {
 bool rule_instance(World *, Arena *, const Rule *, const int length[], Instance *, Error *);
 /* The same, but with variables whose names no model uses, for matching in a model's World. */
 bool rule_instance_apart(World *, Arena *, const Rule *, const int length[], Instance *, Error *);
+/* Replaces the composites of both graphs by their expansions, which definitions describe. */
+bool rule_instance_expand(World *, Arena *, Instance *, Error *);
 /* The same instance with another element type of floats in place of F, in the same World. Returns
    false with the reason if the proof does not carry over (element_type.c). */
 bool rule_instance_retyped(World *, Arena *, const Instance *, DType, Instance *, Error *);

@@ -190,11 +190,8 @@ static bool differs(const Rule *rule, const VerifyResult *verdict, Arena *a, con
     do {
         World *w = graph_world_new(NULL, 0);
         Instance i;
-        ValueMap map;
         Error e = {0};
-        if (rule_instance(w, a, &given, length, &i, &e) &&
-            graph_expand(w, a, &i.from, &i.from, &map, &e) &&
-            graph_expand(w, a, &i.to, &i.to, &map, &e)) {
+        if (rule_instance(w, a, &given, length, &i, &e) && rule_instance_expand(w, a, &i, &e)) {
             Refutation r = refute_instance(
                 w, a, &i,
                 &(RefuteOptions){.shapes = SHAPES, .seed = seed + 99, .defined_only = true});

@@ -103,11 +103,8 @@ static bool is_general(const Trial *t) {
    computes in rationals. */
 static bool refuted(Trial *t) {
     Instance i = t->instance;
-    ValueMap map;
     Error e = {0};
-    if (!graph_expand(t->w, t->arena, &i.from, &i.from, &map, &e) ||
-        !graph_expand(t->w, t->arena, &i.to, &i.to, &map, &e))
-        return false;
+    if (!rule_instance_expand(t->w, t->arena, &i, &e)) return false;
     Refutation r = refute_instance(
         t->w, t->arena, &i, &(RefuteOptions){.shapes = DRAWS, .seed = 99, .defined_only = true});
     if (r.found) t->sizes_differ = strstr(r.text, "has other sizes") != NULL;

@@ -120,6 +120,13 @@ static const char *const planted[] = {
     "rule two-results\n  axes b = 0..1\n  %x : F [b.., b..]\nfrom\n  %u = relu %x\n  %v = neg %x\n "
     " out %u %v\n"
     "to\n  %u = relu %x\n  %t = transpose %x perm=[b..=1, b..=0]\n  %v = neg %t\n  out %u %v\n",
+    "rule other-index\n  axes h = 0..1\n  %w : F [n]   %y : F [h.., n]   %i : I64 [1]   %r : F []  "
+    " "
+    "%t : I64 []   %x : F [q]   %g : F [q]   %v : F [q]\nfrom\n  %a = gather %w %i axis=0\n  %b = "
+    "relu %y\n  %x1 %v1 = momentum %r %t %x %g %v alpha=1/2 beta=1 norm=0 mode=standard\n  out %a "
+    "%b %v1\nto\n  %a = gather %w %i axis=0\n  %b = relu %y\n  %c = gather %y %i axis=0\n  %s = "
+    "reduce_sum %c axes=[-1]\n  %x1 %v1 = momentum %s %t %x %g %v alpha=1/2 beta=1 norm=0 "
+    "mode=standard\n  out %a %b %v1\n",
     "rule other-slices\n  axes b = 0..1\n  %x : F [b.., b..]\nfrom\n  %u = reduce_max %x "
     "axes=[b..=1]\n  out %u\n"
     "to\n  %u = reduce_max %x axes=[b..=0]\n  out %u\n",

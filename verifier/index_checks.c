@@ -5,8 +5,9 @@
    left, over all elements of these nodes.
 
    A check is written as a part in which the indices of the node's element are bound variables. If
-   the rule has several outputs, this is shown for each, given that it has an element; if it has
-   none, nothing is shown. */
+   the rule has several outputs, this is shown for each, given that it has an element: an operator
+   that fails takes all of them with it. If none has an element, nothing is shown. Results of
+   composites that nobody reads are computed, too. */
 #include "verifier/index_checks.h"
 #include "verifier/defined.h"
 #include "verifier/explain.h"
@@ -17,12 +18,12 @@
 
 /* ---- the checks of a graph */
 
-static bool takes(World *w, Ex e) {
+bool index_checked(World *w, Ex e) {
     ExNode x;
     if (!e) return false;
     ex_get(w, e, &x);
     bool any = x.kind == EX_TAKE;
-    for (int k = 0; k < ex_children(x.kind) && !any; k++) any = takes(w, x.child[k]);
+    for (int k = 0; k < ex_children(x.kind) && !any; k++) any = index_checked(w, x.child[k]);
     return any;
 }
 /* The part with the indices of value v as variables of its own. */
@@ -37,6 +38,12 @@ static Part over_elements(NfImport *m, Value v, const Part *part) {
     if (x.nvar) memcpy(var + size.n, x.var, sizeof *var * (size_t)x.nvar);
     const Dom d = dom_and(p, x.dom, import_range(m, v));
     return (Part){size.n + x.nvar, var, dom_subst(p, d, map), nf_subst(p, x.nf, map)};
+}
+/* Returns whether it is known what the node checks: one of its results has a definition. */
+static bool checks_known(World *w, const Node *node) {
+    for (int port = 0; port < node->nout; port++)
+        if (sig_define(w, node->sig, port)) return true;
+    return constant_get(w, node->out, NULL, NULL);
 }
 static void add_checks(NfImport *m, Value v, Parts *out) {
     const Parts s = import_checks(m, v);
@@ -54,8 +61,12 @@ static Parts checks_of(NfImport *m, Dom ctx, const Graph *g) {
     for (int k = 0; k < live.n; k++) {
         const Node node = node_get(p->w, live.v[k]);
         if (input_name(p->w, node.out)) continue;
+        if (!checks_known(p->w, &node))
+            prover_fail(p,
+                        arena_format(p->arena, "%s has no definition: what it checks is not known",
+                                     node.op->name));
         for (int port = 0; port < node.nout; port++)
-            if (takes(p->w, sig_define(p->w, node.sig, port)))
+            if (index_checked(p->w, sig_define(p->w, node.sig, port)))
                 add_checks(m, node.out + (Value)port, &out);
     }
     return reads_subst(p, ctx, &out, (Map){0});
@@ -143,14 +154,13 @@ static bool index_follows(Prover *p, Dom ctx, const Parts *given, const Part *ch
     add_facts(p, &here, checked_index(p, &x), given);
     return prover_entails(p, here, in_range(p, &x));
 }
-/* The same for all nodes of which output k of the right side is computed. */
+/* The same for all nodes of the right side, given that output k has an element. */
 static bool output_follows(NfImport *m, const Instance *i, int k, Lack *lack) {
     Prover *p = m->p;
-    const Graph to = {i->to.nin, 1, i->to.in, &i->to.out[k]};
     const Dom ctx = import_range(m, i->from.out[k]);
-    const Parts wanted = checks_of(m, ctx, &to);
+    const Parts wanted = checks_of(m, ctx, &i->to_whole);
     if (!wanted.n) return !wanted.too_many;
-    const Parts given = checks_of(m, ctx, &i->from);
+    const Parts given = checks_of(m, ctx, &i->from_whole);
     for (int j = 0; j < given.n; j++) explain_form(p, "left takes where", given.v[j].nf);
     if (given.too_many || wanted.too_many) return false;
     for (int j = 0; j < wanted.n; j++) {

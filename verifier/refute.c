@@ -190,7 +190,13 @@ static bool run_both(Refute *r) {
         r->param_value[k] = r->num->ratio(
             (int64_t)random_below(&r->random, 9) + (r->data == DATA_INTEGERS ? -3 : 1), 2);
     r->fails[0] = r->fails[1] = false;
-    return run_graph(r, &r->i->from, &r->fails[0]) && run_graph(r, &r->i->to, &r->fails[1]);
+    if (!run_graph(r, &r->i->from, &r->fails[0]) || !run_graph(r, &r->i->to, &r->fails[1]))
+        return false;
+    /* Nodes of which only unread results of composites are computed may fail, too. If those of the
+       left side cannot be computed, it is not known whether it fails. */
+    run_graph(r, &r->i->to_whole, &r->fails[1]);
+    if (!run_graph(r, &r->i->from_whole, &r->fails[0])) r->fails[1] = false;
+    return true;
 }
 
 /* ---- comparing */
@@ -296,19 +302,19 @@ static void found_difference(Refute *r, int output, int64_t at, Refutation *out)
     out->value = values(r);
 }
 /* An operator whose index is outside its axis fails as a whole. If the left side fails, there is
-   nothing to compare; if a result has no elements, the right side may fail. */
+   nothing to compare; if no result has an element, the right side may fail. */
 static bool compare_sides(Refute *r, Refutation *out) {
     const Graph *from = &r->i->from, *to = &r->i->to;
-    bool fails = r->fails[1];
+    bool any = false;
     for (int k = 0; k < from->nout && !r->fails[0]; k++) {
         const Tensor *left = &r->tensor[from->out[k]];
         const int64_t at = first_difference(r, left, &r->tensor[to->out[k]]);
-        fails &= tensor_count(left) > 0;
+        any |= tensor_count(left) > 0;
         if (at == SAME || (at == OTHER_SIZES && r->values_only)) continue;
         found_difference(r, k, at, out);
         return true;
     }
-    if (r->fails[0] || !fails) return false;
+    if (r->fails[0] || !r->fails[1] || !any) return false;
     found_difference(r, 0, FAILS, out);
     return true;
 }

@@ -21,6 +21,9 @@
        That slice is compared with the k-th input of v' in the same way. Conditions that say that
        e_j is in 0..N_j-1 are true and left out. So neither e_j nor the size of a spectator
        occurs in what is left, since it equals a tree without them.
+     - Indices in the data. If an element is taken at an index that the data give, the operator
+       checks the index. Every value of the right side of wide with such a check, and every one of
+       the left side of the base, must be paired, for each output.
      - Inputs. The axes of an input of the rule must be of the same kinds wherever it is read, on
        both sides of the rule: the base has one tensor there, not two slices.
      - Sizes. What the base assumes of sizes, wide must assume, too. What the right side of wide
@@ -36,10 +39,15 @@
    elements. So at e both outputs are the base's outputs on these slices, and those are equal,
    because the base holds for all tensors. As e was arbitrary, the outputs are equal.
 
+   An index that wide checks on its right side lies in a slice of a paired value, at an e that
+   exists if the output has an element, so the base checks it, too. That this check does not fail
+   follows from those that the left side of the base makes on these slices, and wide makes them all.
+
    The class carries over, too: for each element, wide does the operations of the base on the same
    numbers (whether or not the rule states them), and it reads the same elements of each input on
    both sides wherever the base does. */
 #include "verifier/spectator.h"
+#include "verifier/index_checks.h"
 #include <string.h>
 
 enum { PAIRS_MAX = 400, BOUND_MAX = 64, REALS_MAX = 128, ONE = -1 };
@@ -283,6 +291,24 @@ static bool same_axes(const Spectators *s, const Axes *axes, const Type *wide, c
     }
     return j == base->dim.n;
 }
+static bool is_paired(const Spectators *s, Value v, bool wide) {
+    for (int j = 0; j < s->npair; j++)
+        if ((wide ? s->pair[j].wide : s->pair[j].base) == v) return true;
+    return false;
+}
+/* Returns whether all values of the graph with a check of an index are paired. */
+static bool checks_paired(const Spectators *s, const Graph *g, bool wide) {
+    const NodeList live = graph_live(s->w, s->arena, g);
+    for (int k = 0; k < live.n; k++) {
+        const Node node = node_get(s->w, live.v[k]);
+        for (int port = 0; port < node.nout && node.nin; port++) {
+            const Value v = node.out + (Value)port;
+            if (index_checked(s->w, sig_define(s->w, node.sig, port)) && !is_paired(s, v, wide))
+                return false;
+        }
+    }
+    return true;
+}
 static bool output_same(Spectators *s, int k) {
     World *w = s->w;
     Value from = s->wide->from.out[k], to = s->wide->to.out[k], base_from = s->base->from.out[k],
@@ -301,7 +327,9 @@ static bool output_same(Spectators *s, int k) {
     }
     for (int j = 0; j < s->wide->ninput; j++) s->input[j] = (Axes){.n = -1};
     return same_axes(s, &axes, value_type(w, to), value_type(w, base_to)) &&
-           pair_values(s, from, base_from, &axes) && pair_values(s, to, base_to, &axes);
+           pair_values(s, from, base_from, &axes) && pair_values(s, to, base_to, &axes) &&
+           checks_paired(s, &s->wide->to_whole, true) &&
+           checks_paired(s, &s->base->from_whole, false);
 }
 
 /* ---- conditions on sizes, and numbers */

@@ -1,7 +1,6 @@
 /* verify_instance.c -- one rule at one combination of block lengths: makes the instance, searches
    for a counterexample, proves it. */
 #include "verifier/verify_inner.h"
-#include "graphs/rewrite.h"
 #include <string.h>
 
 enum {
@@ -27,9 +26,7 @@ bool verify_build(Verify *v, const int length[], Instance *i, Error *e) {
     return rule_instance(v->w, v->work, arena_copy(v->work, &rule, sizeof rule), length, i, e);
 }
 bool verify_expand(Verify *v, Instance *i, Error *e) {
-    ValueMap map;
-    return graph_expand(v->w, v->work, &i->from, &i->from, &map, e) &&
-           graph_expand(v->w, v->work, &i->to, &i->to, &map, e);
+    return rule_instance_expand(v->w, v->work, i, e);
 }
 bool verify_instance(Verify *v, const int length[], Instance *i) {
     Error e = {0};

@@ -6,8 +6,8 @@ of the tables ISOMER_ZOO, or those of the tables named. Every tool gets the same
 its defaults, ours with an empty cost file. A tool that ends with an error, or takes longer than ten
 minutes (ours: thirty), has failed. A result is wrong if ONNX Runtime refuses it or computes outputs
 of other shapes or types than the original's. It is also wrong if an output differs by more than
-1e-4 of its largest element (1e-2 in models of 16-bit floats) and by more than eight times as much
-as the original's output moves when its inputs change by a rounding. Then the original, a re-saved
+1e-4 of its largest element (1e-2 in models of 16-bit floats) and by more than the original's moves
+when its inputs and constants change by a rounding (compare_onnx.py). Then the original, a re-saved
 copy of it as a control, and all results are timed in turns on one thread, in 3 blocks of 7 rounds,
 each with new sessions. The ratio of a file is the median over the rounds of a block of the
 original's time divided by its own, and then the geometric mean over the blocks. A model whose
@@ -23,12 +23,12 @@ tools could not be installed.
 
 import datetime, filecmp, json, math, os, re, shutil, statistics, subprocess, sys, tempfile, time
 from bench import WORK, call  # first: it says what is missing
-import numpy, onnx, onnxruntime
+import onnx, onnxruntime
 from bench_groups import groups, model_parser, parsed
-from compare_onnx import MARGIN, nearby
+from compare_onnx import judge, moves
 from markdown_page import page, table
 from measure_onnxruntime import measure_in_new_process
-from onnx_tools import feed_of, one_line, session, times_as_fast
+from onnx_tools import feed_of, one_line, outputs, session, times_as_fast
 from packages import fail
 from project import BUILD, ROOT, processor, processor_seconds, read_json
 
@@ -41,7 +41,6 @@ OURS = "Isomer"
 TOOLS = [OURS, "onnxsim", "onnxslim", "onnxoptimizer", "transformers.optimizer"]
 BLOCKS, ROUNDS = 3, 7
 GAIN, LOSS = 1.03, 0.99  # ratios that count as a gain, and as a loss
-DISTURBANCES = 4  # runs of the original with inputs that differ by a rounding
 
 
 def ours(path, out, words, folder):
@@ -73,73 +72,36 @@ def optimized(tool, peers, path, out, words, folder):
     return row
 
 
-def runs(path, feed):
-    """The outputs of a model in ONNX Runtime for two draws of its inputs."""
-    run = session(path)
-    return [run.run(None, feed.draw(run.get_inputs(), seed)) for seed in range(2)]
+class Judge:
+    """Compares results with the original in ONNX Runtime, for two draws of its inputs."""
 
+    def __init__(self, path, feed):
+        self.path, made = path, session(path)
+        self.draws = [feed.draw(made.get_inputs(), seed) for seed in range(2)]
+        self.wanted = [outputs(made, values) for values in self.draws]
+        self.known = {}  # by draw: how far roundings move the outputs, which is slow to find out
 
-def moves(path, feed, wanted):
-    """For each draw and output of the original: the greatest distance that an element moves when
-    the inputs change by a rounding. `wanted`: the outputs by draw."""
-    run, most = session(path), []
-    for seed, outputs in enumerate(wanted):
-        values, random = feed.draw(run.get_inputs(), seed), numpy.random.default_rng(seed)
-        others = [run.run(None, nearby(values, random)) for _ in range(DISTURBANCES)]
-        most.append(
-            [
-                max(
-                    (
-                        numpy.nan_to_num(numpy.abs(a.astype("d") - b)).max(initial=0)
-                        if a.dtype.kind == "f" and a.shape == b.shape
-                        else 0.0
-                    )
-                    for b in each
-                )
-                for a, *each in zip(outputs, *others)
-            ]
-        )
-    return most
+    def moved(self, draw):
+        if draw not in self.known:
+            self.known[draw] = moves(self.path, self.draws[draw], self.wanted[draw])
+        return self.known[draw]
 
-
-def reordered(a, b, limit):
-    """A remark if b has the rows of a in another order, as happens where nearly equal scores are
-    sorted; otherwise an empty string."""
-    a, b = (x.reshape(-1, x.shape[-1]) if x.ndim > 1 else x.reshape(-1, 1) for x in (a, b))
-    if len(a) > 10000 or any(numpy.abs(b - row).max(axis=1).min() > limit for row in a):
+    def differs(self, path):
+        """The reason why the result is wrong, or "" if it is not."""
+        try:
+            made = session(path)
+            given = [outputs(made, values) for values in self.draws]
+        except Exception as error:
+            return one_line(error)
+        for draw, (many, others) in enumerate(zip(self.wanted, given)):
+            if len(many) != len(others):
+                return "outputs are missing"
+            for k, (a, b) in enumerate(zip(many, others)):
+                half = getattr(many[0], "dtype", None) == "float16"
+                _, _, wrong = judge(a, b, 1e-2 if half else 1e-4, 0, lambda: self.moved(draw)[k])
+                if wrong:
+                    return wrong
         return ""
-    moved = int((numpy.abs(a - b).max(axis=1) > limit).sum())
-    return f", {moved} of {len(a)} rows, which come in another order"
-
-
-def differs(wanted, moved, path, feed):
-    """The reason why a result is wrong, or "" if it is not. `wanted` and `moved`: the outputs of
-    the original, and what `moves` says of them."""
-    try:
-        given = runs(path, feed)
-    except Exception as error:
-        return one_line(error)
-    for many, others, most in zip(wanted, given, moved):
-        if len(many) != len(others):
-            return "outputs are missing"
-        for a, b, by_rounding in zip(many, others, most):
-            a, b = numpy.asarray(a), numpy.asarray(b)
-            if a.shape != b.shape or a.dtype != b.dtype:
-                return f"{b.dtype}{list(b.shape)} instead of {a.dtype}{list(a.shape)}"
-            if a.dtype.kind != "f":
-                if not numpy.array_equal(a, b):
-                    return "other integers"
-                continue
-            a, b = a.astype("d"), b.astype("d")
-            limit = (1e-2 if many[0].dtype == "float16" else 1e-4) * numpy.abs(a).max(initial=0)
-            limit = max(limit, MARGIN * by_rounding)
-            if not numpy.array_equal(numpy.isfinite(a), numpy.isfinite(b)):
-                return "other elements are finite"
-            worst = numpy.nan_to_num(numpy.abs(a - b)).max(initial=0)
-            if worst > limit:
-                order = reordered(a, b, limit)
-                return f"differs by {worst:.2g}, allowed are {limit:.2g}{order}"
-    return ""
 
 
 def ratios(paths, feed):
@@ -164,12 +126,11 @@ def measure_model(name, path, words, peers):
     with tempfile.TemporaryDirectory(dir=WORK) as folder:
         source = os.path.join(folder, os.path.basename(path))
         shutil.copy(path, source)
-        wanted, outs = runs(source, feed), {}
-        moved = moves(source, feed, wanted)
+        original, outs = Judge(source, feed), {}
         for tool in TOOLS:
             out = os.path.join(folder, f"{len(outs)}.onnx")
             rows[tool] = optimized(tool, peers, source, out, words, folder)
-            if rows[tool]["state"] == "ok" and (why := differs(wanted, moved, out, feed)):
+            if rows[tool]["state"] == "ok" and (why := original.differs(out)):
                 rows[tool] |= {"state": "wrong", "why": why}
             if rows[tool]["state"] == "ok":
                 rows[tool]["same"] = filecmp.cmp(source, out, shallow=False)

@@ -1,7 +1,7 @@
 /* ops_topk.c -- tests topk on the CPU (ops/cpu/topk.c): random lines, short and long, with few and
-   many different numbers, are compared with a sort by comparisons in every instruction set of the
-   machine. Three threads give the same bytes, faulty loops are noticed, and NaN and both zeros
-   occur. */
+   many different numbers, also the ends of 64 bits, are compared with a sort by comparisons in
+   every instruction set of the machine. Three threads give the same bytes, faulty loops are
+   noticed, and NaN and both zeros occur. */
 #include "ops/base/random.h"
 #include "ops/core/element.h"
 #include "test/shared/simd_tables.h"
@@ -43,6 +43,17 @@ static void draw_numbers(Drawn *t) {
         element_set_real(type, t->x, j, value);
     }
 }
+/* Puts the greatest and the least number of a 64-bit integer type into each line. */
+static void put_extremes(Drawn *t) {
+    const bool negative = t->view[2].dtype == DT_INT64;
+    uint64_t *x = (uint64_t *)(void *)t->x;
+    for (int64_t line = 0; line < t->lines && t->n > 1; line++) {
+        const int64_t first = draw(t, 0, t->n - 1), last = (first + draw(t, 1, t->n - 1)) % t->n,
+                      *stride = t->view[2].stride, from = line * stride[1 - t->axis];
+        x[from + first * stride[t->axis]] = negative ? (uint64_t)INT64_MAX : UINT64_MAX;
+        x[from + last * stride[t->axis]] = negative ? (uint64_t)INT64_MIN : 0;
+    }
+}
 static Drawn *draw_case(uint64_t seed) {
     static const DType types[] = {DT_FLOAT,  DT_FLOAT, DT_FLOAT,  DT_FLOAT16, DT_BFLOAT16,
                                   DT_DOUBLE, DT_INT64, DT_UINT64, DT_INT32,   DT_UINT8};
@@ -64,6 +75,7 @@ static Drawn *draw_case(uint64_t seed) {
     t->where = malloc((size_t)(t->lines * t->k) * sizeof *t->where + GAP);
     assert_true(t->x && t->y && t->where);
     draw_numbers(t);
+    if ((type == DT_INT64 || type == DT_UINT64) && draw(t, 0, 1)) put_extremes(t);
     return t;
 }
 static void drop_case(Drawn *t) { free(t->x), free(t->y), free(t->where), free(t); }

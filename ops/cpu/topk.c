@@ -47,8 +47,8 @@ static int64_t extreme(const TopK *t, const char *keys, int64_t n, ReduceKind ki
 static int64_t bound(const TopK *t, const char *keys, int64_t n, int64_t slack) {
     int64_t low = extreme(t, keys, n, REDUCE_MIN), high = extreme(t, keys, n, REDUCE_MAX);
     while (low < high) {
-        const int64_t half = (int64_t)(((uint64_t)high - (uint64_t)low + 1) / 2),
-                      middle = (int64_t)((uint64_t)low + (uint64_t)half),
+        const uint64_t apart = (uint64_t)high - (uint64_t)low; /* apart + 1 may overflow */
+        const int64_t middle = (int64_t)((uint64_t)low + apart / 2 + apart % 2),
                       count = t->simd->count_from[t->wide](keys, middle, n);
         if (count < t->k) high = middle - 1;
         else if (low = middle, count <= t->k + slack) break;

@@ -5,8 +5,11 @@
    Reading these weights takes longer than computing with them, so they are packed again as levels
    of 4 or 8 bits. In each block of terms of a column, weight = scale * (level - middle) + offset.
    The scale is found from the weights themselves: the greatest distance of a weight from the
-   base (0 or the least weight) is a whole multiple of the scale, and so are all others. Apart from
-   the rounding of a float nothing is lost: weights that do not fit stay floats.
+   base (0 or the least weight) is a whole multiple of the scale, and so are all others. With base
+   0, the error of a weight is relative to that weight: it is the rounding of a float. Otherwise it
+   is relative to the greatest weight of the block, at most CLOSE of it, and at most CLOSE / SMALL
+   of any weight, because blocks with small weights have no levels; weights that are 0 stay 0.
+   Weights that do not fit stay floats.
 
    The levels are converted to floats in registers (Simd.levels). There is a second way if the
    processor adds products of bytes and a row has no values far above the others: the row is then
@@ -28,6 +31,7 @@ enum { FEW_OF_ROW = 1 << 16, FEW_OF_ROWS = 1 << 20 };
 enum { MOST_TERMS = 1 << 16 };
 #define WHOLE_OF_ROW 8355000.0f
 #define CLOSE 0x1p-22 /* a relative error: one rounding of the weight and one of the scale */
+#define SMALL 0x1p-10 /* a smaller part of the greatest weight of a block is a small weight */
 
 bool levels_worth(int64_t rows, int64_t weights) {
     return rows <= LEVEL_ROWS && weights >= (rows == 1 ? FEW_OF_ROW : FEW_OF_ROWS);
@@ -39,8 +43,8 @@ typedef struct Lattice {
     int low; /* level 0 stands for base + scale * low */
 } Lattice;
 /* Finds the lattice for this base, which is a weight or 0. A weight may differ from its level's
-   value by `close` and, if the base is 0, by the relative error CLOSE. False: there is none with at
-   most `most` levels. */
+   value by `close` and, if the base is 0, by the relative error CLOSE as well. False: there is none
+   with at most `most` levels. */
 static bool lattice_from(const float *w, int64_t n, double base, double close, int most,
                          Lattice *l) {
     double far = 0;
@@ -68,15 +72,22 @@ static bool lattice_from(const float *w, int64_t n, double base, double close, i
     }
     return false;
 }
-/* Finds a lattice with base 0 or, if there is none, with the least weight as its base. */
+/* Finds a lattice with base 0 or, if there is none and no weight is small, one whose error is
+   relative to the greatest weight. Its base is the least weight, or 0 if that is among the
+   weights. */
 static bool lattice_of(const float *w, int64_t n, int most, Lattice *l) {
-    float least = w[0], greatest = 0;
+    float least = w[0], greatest = 0, smallest = INFINITY; /* smallest: but for 0 */
+    bool zeros = false;
     for (int64_t i = 0; i < n; i++) {
+        const float size = fabsf(w[i]);
         if (w[i] < least) least = w[i];
-        if (fabsf(w[i]) > greatest) greatest = fabsf(w[i]);
+        if (size > greatest) greatest = size;
+        if (size == 0) zeros = true;
+        else if (size < smallest) smallest = size;
     }
-    return lattice_from(w, n, 0, 0, most, l) ||
-           lattice_from(w, n, (double)least, CLOSE * (double)greatest, most, l);
+    if (lattice_from(w, n, 0, 0, most, l)) return true;
+    return (double)smallest >= SMALL * (double)greatest &&
+           lattice_from(w, n, zeros ? 0 : (double)least, CLOSE * (double)greatest, most, l);
 }
 static float offset_of(const Lattice *l, int middle) {
     return (float)(l->base + l->scale * (l->low + middle));

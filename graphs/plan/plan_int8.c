@@ -5,9 +5,10 @@
 
    with known scales and zero points, where c is the axis of the results' channels, becomes the sum
    of (x - zero) * (w - zero') over the 8-bit integers themselves, which is exact. Its epilogue
-   first multiplies by the product of the scales. The weights minus their zero points must be
-   constants and fit into 8 signed bits, or be unsigned. Unsigned weights are taken minus 128, and
-   what the product then lacks is added by sums of the rows or windows of x.
+   first multiplies by the product of the scales. There may be at most TERMS_MOST terms, so that
+   sums fit into 32 bits. The weights minus their zero points must be constants and fit into 8
+   signed bits, or be unsigned. Unsigned weights are taken minus 128, and what the product then
+   lacks is added by sums of the rows or windows of x.
 
    Two more patterns are rewritten: the maximum of dequantized numbers becomes the maximum of the
    8-bit integers, dequantized; and bytes that are dequantized, moved and quantized again by the
@@ -20,6 +21,9 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
+
+/* A term is at most 255 * 128 in absolute value. */
+enum { TERMS_MOST = INT32_MAX / (255 * 128) };
 
 typedef struct Extra { /* a step to be inserted before another one */
     int before;
@@ -346,6 +350,7 @@ static bool make_int8(Int8 *f, int k) {
     const View *w = &c.step.view[2];
     const int64_t n = s->view[0].dim[conv ? 1 : s->view[0].rank - 1];
     const double terms = (double)view_count(&c.w.y) / (double)w->dim[conv ? 0 : w->rank - 1];
+    if (terms > TERMS_MOST) return false;
     const int8_t *weights = known_weights(f, &c.w);
     const float *scales = known_scales(f, c.x_scale, &c.w, c.from, n);
     if (!scales) return false;

@@ -392,3 +392,24 @@ def test_the_maximum_of_a_part_of_a_concat(tmp_path):
     y = graph.node("MaxPool", [first], kernel_shape=[2, 2], strides=[2, 2])
     compared(tmp_path, graph, y, 0)
     assert "| pool U8[" in program(tmp_path / "m.onnx", "--dump", "plan")
+
+
+@pytest.mark.parametrize("terms", [65793, 65794])
+def test_sums_of_more_than_32_bits(tmp_path, terms):
+    """A sum of 65,793 products of 255 and -128 fits into 32 bits; with one more it does not, and
+    floats are multiplied."""
+    graph = Graph([1, terms])
+    zero = graph.constant(numpy.uint8(0))
+    x = graph.dequantize(graph.quantize(graph.node("Abs", ["x"]), 1e-9, zero), 1, zero)
+    w = graph.constant(numpy.full((terms, 4), -128, numpy.int8))
+    y = graph.node("MatMul", [x, graph.dequantize(w, 1, graph.constant(numpy.int8(0)))])
+    compared(tmp_path, graph, y, 1 if terms == 65793 else 0)
+
+
+def test_windows_of_more_than_32_bits(tmp_path):
+    graph = Graph([1, 8000, 3, 3])
+    zero = graph.constant(numpy.uint8(0))
+    x = graph.dequantize(graph.quantize(graph.node("Abs", ["x"]), 1e-9, zero), 1, zero)
+    w = graph.constant(numpy.full((4, 8000, 3, 3), 127, numpy.int8))
+    y = graph.node("Conv", [x, graph.dequantize(w, 1, graph.constant(numpy.int8(0)))])
+    compared(tmp_path, graph, y, 0)

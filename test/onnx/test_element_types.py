@@ -1,11 +1,13 @@
 """Rules are applied, logged and checked in models with floats of 16 and of 64 bits as in those with
 floats of 32 bits."""
 
+import os
+import subprocess
 import numpy
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from small_models import save, tensor
+from small_models import BUILD, save, tensor
 
 COUNTED = ["--cost", "nodes"]  # so that nothing depends on times
 TYPES = {"half": (TensorProto.FLOAT16, "float16"), "double": (TensorProto.DOUBLE, "float64")}
@@ -76,3 +78,30 @@ def test_a_constant_keeps_its_type(run, tmp_path):
         for p in (model, tmp_path / "o.onnx")
     )
     assert numpy.abs(a.astype(float) - b).max() <= 1e-2 * numpy.abs(a).max()
+
+
+A, B = (float(numpy.float32(v)) for v in (0.1, 0.01))
+FLOAT_ATTRIBUTES = [
+    ("LeakyRelu", {"alpha": 0.1}, lambda x: numpy.where(x < 0, A * x, x)),
+    ("LeakyRelu", {}, lambda x: numpy.where(x < 0, B * x, x)),
+    ("ThresholdedRelu", {"alpha": 0.1}, lambda x: numpy.where(x > A, x, 0)),
+    ("Shrink", {"lambd": 0.1, "bias": 0.1}, lambda x: numpy.sign(x) * (abs(x) - A) * (abs(x) > A)),
+    ("Elu", {"alpha": 0.1}, lambda x: numpy.where(x < 0, A * (numpy.exp(x) - 1), x)),
+]
+
+
+@pytest.mark.parametrize("kind, attributes, expected", FLOAT_ATTRIBUTES)
+def test_attributes_of_operators_of_doubles(tmp_path, kind, attributes, expected):
+    """An attribute, also one that is left out, counts as the float that it is. Among floats it
+    stands for the shortest decimal number that rounds to it, which differs by less than a float can
+    tell; doubles can tell it."""
+    x = numpy.array([-300.0, -0.5, 0.05, 0.1, A, numpy.nextafter(A, 1), 0.11, 2.5])
+    shape, result = (tensor(k, [8], TensorProto.DOUBLE) for k in "xy")
+    node = helper.make_node(kind, ["x"], ["y"], **attributes)
+    model = save(tmp_path / "m.onnx", [node], [shape], [result], {})
+    numpy.save(tmp_path / "x.npy", x)
+    program = os.path.join(BUILD, "run-model")
+    words = [program, model, "--input", f"x={tmp_path / 'x.npy'}", "--output-dir", tmp_path]
+    subprocess.run([str(w) for w in words], check=True, stdout=subprocess.DEVNULL)
+    y = numpy.load(tmp_path / "y.npy")
+    assert numpy.allclose(y, expected(x), rtol=1e-14, atol=1e-16), y - expected(x)

@@ -269,12 +269,32 @@ static bool give_word(Import *s, int attr, const OnnxAttr *t) {
     return import_fail(s, "attribute %s has an unknown value", s->op->attrs[attr].name);
 }
 
+/* Whether an input has doubles, with which a float attribute counts as the float that it is, not as
+   the shortest decimal number that rounds to it. */
+static bool has_doubles(const Import *s) {
+    for (int k = 0; k < s->nin; k++) {
+        const Type *t = s->in[k] ? value_type(s->w, s->in[k]) : NULL;
+        if (t && t->known && t->dtype == DT_DOUBLE) return true;
+    }
+    return false;
+}
+bool give_missing(Import *s, int attr) {
+    const AttrDef *d = &s->op->attrs[attr];
+    Attr none;
+    double x;
+    if (d->kind != A_REAL || !has_doubles(s) || !attr_default(s->w, d, 0, &none) ||
+        !ex_number(s->w, none.real, &x) || element_nearest(DT_FLOAT, x) == x)
+        return true;
+    s->attr[attr].real = ex_real(s->w, element_nearest(DT_FLOAT, x));
+    return s->given[attr] = true;
+}
 bool give_attr(Import *s, int attr, const OnnxAttr *t) {
     const AttrDef *d = &s->op->attrs[attr];
     PolyList list;
     if (d->kind == A_ENUM) return give_word(s, attr, t);
     if (d->kind == A_REAL && (t->kind == ONNX_ATTR_FLOAT || t->kind == ONNX_ATTR_INT))
-        return give_real(s, attr, t->kind == ONNX_ATTR_INT ? (double)t->i : (double)t->f, false);
+        return give_real(s, attr, t->kind == ONNX_ATTR_INT ? (double)t->i : (double)t->f,
+                         has_doubles(s));
     if (d->kind == A_DTYPE && t->kind == ONNX_ATTR_INT && t->i > 0 && t->i < DT_COUNT)
         return s->attr[attr].word = (int)t->i, s->given[attr] = true;
     if (d->kind != A_INT && d->kind != A_INTS)

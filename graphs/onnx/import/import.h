@@ -69,6 +69,9 @@ bool list_from(Import *, const char *name, int input, PolyList *out);
 /* Set an attribute of the Isomer node: to a list, or to what an ONNX attribute says. */
 void give_ints(Import *, int attr, int n, const Poly *);
 bool give_attr(Import *, int attr, const OnnxAttr *);
+/* If an input has doubles, sets an attribute that the node leaves out to the float that is nearest
+   to its default. */
+bool give_missing(Import *, int attr);
 /* Sets an attribute of the Isomer node from a constant input. Returns true also if the input is
    left out. */
 bool give_input(Import *, int attr, int k);

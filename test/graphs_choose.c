@@ -27,10 +27,14 @@ struct Device {
     float weight[8]; /* the first elements of view 1, where it is known */
     int nweight;     /* the number of different ones */
     double busy;     /* simulated time since the last wait, in nanoseconds */
+    /* full: there is no memory; broken: kernels fail; far: a step takes longer by the square of its
+       first size. */
+    bool full, broken, far;
 };
 struct Kernel {
     Device *device;
     int algorithm;
+    double times;
 };
 
 static int slow_identity(Device *d, char *text, size_t n) {
@@ -38,7 +42,7 @@ static int slow_identity(Device *d, char *text, size_t n) {
 }
 static void *slow_alloc(Device *d, size_t bytes) {
     if (bytes > d->largest) d->largest = bytes;
-    return calloc(1, bytes);
+    return d->full ? NULL : calloc(1, bytes);
 }
 static void slow_release(Device *d, void *p) { (void)d, free(p); }
 static int slow_copy(Device *d, void *to, const void *from, size_t bytes, CopyDirection direction) {
@@ -57,17 +61,19 @@ static Kernel *slow_compile(Device *d, const Step *s, int choice, const void *co
     d->workspace /= 2;
     if (!d->factor[choice]) return snprintf(why, n, "no such algorithm"), NULL;
     Kernel *k = malloc(sizeof *k);
-    *k = (Kernel){d, choice};
+    const double first = (double)s->view[0].dim[0];
+    *k = (Kernel){d, choice, d->far ? first * first : 1};
     return k;
 }
 static int slow_run(Kernel *k, void *const slot[], void *workspace) {
     Device *d = k->device;
     bool met = d->nseen == 8;
+    if (d->broken) return -1;
     (void)workspace;
     for (int j = 0; j < d->nseen; j++) met |= d->seen[j] == slot[1];
     if (!met) d->seen[d->nseen++] = slot[1];
     k->device->runs[k->algorithm]++;
-    k->device->busy += k->device->factor[k->algorithm] * MICROSECONDS * 1e3;
+    k->device->busy += k->times * k->device->factor[k->algorithm] * MICROSECONDS * 1e3;
     return 0;
 }
 static int slow_wait(Device *d, double *ns) {
@@ -221,6 +227,61 @@ static void weights_that_leave_the_cache_cost(void **state) {
     assert_true(priced(f, more, S_COPY, true) == priced(f, 0, S_COPY, true));
 }
 
+/* If far weights are not slower than near ones, or cannot be timed, nothing is kept that later runs
+   would take for a measurement. */
+static void only_times_of_weights_that_were_measured_are_kept(void **state) {
+    Fixture *f = *state;
+    double seconds;
+    for (int failing = 0; failing < 2; failing++) {
+        f->device.broken = failing;
+        assert_true(weights_cold(&backend, &f->device, f->db, "slow", false, 8 << 20) == 0);
+        assert_false(costdb_get(f->db, "machine", "slow", "weights of 8 MiB", &seconds));
+    }
+    /* A 0 from an earlier version is no measurement either, and is replaced. */
+    assert_true(costdb_put(f->db, "machine", "slow", "weights of 8 MiB", 0, &f->error));
+    f->device.broken = false, f->device.far = true;
+    const double cold = weights_cold(&backend, &f->device, f->db, "slow", false, 8 << 20);
+    assert_true(cold > 0);
+    assert_true(costdb_get(f->db, "machine", "slow", "weights of 8 MiB", &seconds));
+    assert_true(seconds == cold);
+}
+
+/* A lack of memory says nothing about later runs, which measure again. */
+static void a_lack_of_memory_is_not_kept(void **state) {
+    Fixture *f = *state;
+    PlanStep s = step_of(f->arena, 12), later = s;
+    int missing;
+    f->device.full = true;
+    choose(f, true, false, &s, &missing);
+    assert_int_equal(missing, 1);
+    f->device.full = false;
+    choose(f, true, false, &later, &missing);
+    assert_int_equal(missing, 0);
+    assert_int_equal(later.choice, 2);
+}
+
+static void check_untimed(Fixture *f, const Step *s, ErrorKind kind, const char *why) {
+    Error e = {0};
+    assert_true(profile_step(&(StepTiming){.backend = &backend,
+                                           .device = &f->device,
+                                           .step = s,
+                                           .seed = 1,
+                                           .give_up_seconds = INFINITY},
+                             &e) < 0);
+    assert_int_equal(e.kind, kind);
+    assert_string_equal(e.reason, why);
+}
+static void a_step_that_cannot_be_timed_says_why(void **state) {
+    Fixture *f = *state;
+    View many[65];
+    for (int k = 0; k < 65; k++) many[k] = view_dense(k, 1, 1, (int64_t[]){1});
+    const Step wide = {.kind = S_COPY, .nview = 65, .view = many};
+    check_untimed(f, &wide, E_LIMIT, "a step with 65 views cannot be timed, at most 64");
+    f->device.broken = true;
+    const PlanStep s = step_of(f->arena, 12);
+    check_untimed(f, &s.step, E_ENVIRONMENT, "the kernel failed");
+}
+
 /* A step that does little but read weights is timed with as many copies of its weights as fill the
    bytes of the model's weights. The kernels for the copies may need different workspaces; the
    largest of them is allocated. */
@@ -338,6 +399,9 @@ int main(void) {
                                        CASE(times_of_another_device_are_not_used),
                                        CASE(ties_and_failures),
                                        CASE(weights_that_leave_the_cache_cost),
+                                       CASE(only_times_of_weights_that_were_measured_are_kept),
+                                       CASE(a_lack_of_memory_is_not_kept),
+                                       CASE(a_step_that_cannot_be_timed_says_why),
                                        CASE(copies_of_weights_take_turns),
                                        CASE(timing_survives_a_lack_of_memory),
                                        CASE(parts_of_one_slot_have_room),

@@ -88,11 +88,43 @@ static void rates_are_measured_once(void **state) {
     device_close(&open);
 }
 
+static const Backend *cpu;
+static Kernel *no_small_sums(Device *d, const Step *s, int choice, const void *const weights[],
+                             size_t *workspace, char *why, size_t n) {
+    if (s->kind == S_EWISE && s->view[0].dim[0] < 10000)
+        return snprintf(why, n, "no small sums"), NULL;
+    return cpu->compile(d, s, choice, weights, workspace, why, n);
+}
+/* The rate of the first level of cache must be measured, not copied from the next one. */
+static void a_level_that_cannot_be_measured_is_an_error(void **state) {
+    (void)state;
+    Escape escape = {.error = {.kind = E_NONE}};
+    OpenDevice open;
+    Machine m;
+    Error e = {0};
+    double rate;
+    char identity[256], device[300];
+    assert_true(device_open(&open, &escape, "cpu", "", &e));
+    CostDb *db = costdb_open(&escape, NULL, &e);
+    assert_non_null(db);
+    cpu = open.backend;
+    Backend partial = *cpu;
+    partial.compile = no_small_sums;
+    assert_false(machine_find(&partial, open.device, db, &m, &e));
+    assert_int_equal(e.kind, E_ENVIRONMENT);
+    assert_int_equal(cpu->identity(open.device, identity, sizeof identity), 0);
+    snprintf(device, sizeof device, "%s threads 1", identity);
+    assert_false(costdb_get(db, "machine", device, "level 1", &rate));
+    costdb_close(db);
+    device_close(&open);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_least_time_is_the_larger_of_both),
         cmocka_unit_test(sizes_of_caches_are_read),
         cmocka_unit_test(rates_are_measured_once),
+        cmocka_unit_test(a_level_that_cannot_be_measured_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,7 +64,7 @@ double choose_model(StepKind kind, double flops, double bytes) {
    `give_up_seconds`, the exact time does not matter. */
 static double time_algorithm(Chooser *c, Text *key, const PlanStep *s, int choice,
                              const bool known[], int copies, double give_up_seconds) {
-    Error ignored = {0};
+    Error why = {0}, ignored = {0};
     const uint32_t size = (uint32_t)key->size;
     double seconds = -1;
     text_add(key, " choice %d", choice);
@@ -81,10 +81,12 @@ static double time_algorithm(Chooser *c, Text *key, const PlanStep *s, int choic
                                              .copies = copies,
                                              .seed = c->options.seed,
                                              .give_up_seconds = give_up_seconds},
-                               &ignored);
+                               &why);
         if (seconds < 0) seconds = INFINITY; /* it cannot be run */
-        if (c->db && c->remeasure) costdb_forget(c->db, "step", c->identity, key->data, &ignored);
-        if (c->db) costdb_put(c->db, "step", c->identity, key->data, seconds, &ignored);
+        /* A lack of memory may be over when the file is read. */
+        const bool keep = c->db && why.kind != E_MEMORY && why.kind != E_LIMIT;
+        if (keep && c->remeasure) costdb_forget(c->db, "step", c->identity, key->data, &ignored);
+        if (keep) costdb_put(c->db, "step", c->identity, key->data, seconds, &ignored);
     }
     key->size = size;
     key->data[size] = 0;

@@ -106,13 +106,12 @@ static double filling(const Machine *m, int k) {
 }
 
 static bool measure(const Backend *b, Device *d, Machine *m, Error *e) {
-    m->flops = measure_flops(b, d, e);
+    bool measured = (m->flops = measure_flops(b, d, e)) > 0;
     for (int k = 0; k < m->n; k++)
-        m->level[k].bandwidth = measure_bandwidth(b, d, filling(m, k), e);
+        measured &= (m->level[k].bandwidth = measure_bandwidth(b, d, filling(m, k), e)) > 0;
     for (int k = m->n - 2; k >= 0; k--)
         m->level[k].bandwidth = fmax(m->level[k].bandwidth, m->level[k + 1].bandwidth);
-    return (m->flops > 0 && m->level[m->n - 1].bandwidth > 0) ||
-           error_set(e, E_ENVIRONMENT, b->name, "the device cannot be measured");
+    return measured || error_set(e, E_ENVIRONMENT, b->name, "the device cannot be measured");
 }
 
 /* Rate k of the machine: that of arithmetic, then those of the levels. The cost file keeps their

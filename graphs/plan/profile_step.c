@@ -214,9 +214,10 @@ static double time_step(StepRun *s, const StepTiming *x, Arena *a, Error *e) {
     const clockid_t clock = device_clock(s->backend, s->device);
     Timed t = {run_kernel, s, 1, false, {INFINITY, INFINITY}};
     pin_thread(clock, &s->before);
-    bool good =
-        prepare(s, &own, x, a, e) && time_rounds(1, &t, x->give_up_seconds, PATIENCE, x->seed);
-    return good ? timed_least(&t) : -1;
+    if (!prepare(s, &own, x, a, e)) return -1;
+    if (time_rounds(1, &t, x->give_up_seconds, PATIENCE, x->seed)) return timed_least(&t);
+    error_set(e, E_ENVIRONMENT, "timing", "the kernel failed");
+    return -1;
 }
 
 static void step_free(StepRun *s) {
@@ -240,7 +241,11 @@ double profile_step(const StepTiming *x, Error *e) {
     Escape escape = {.error = {.kind = E_NONE}};
     StepRun *volatile s = NULL;
     Arena *volatile a = NULL;
-    if (x->step->nview > STEP_VIEWS) return -1;
+    if (x->step->nview > STEP_VIEWS) {
+        error_set(e, E_LIMIT, "timing", "a step with %d views cannot be timed, at most %d",
+                  x->step->nview, (int)STEP_VIEWS);
+        return -1;
+    }
     if (setjmp(escape.here)) {
         error_set(e, E_MEMORY, "timing", "%s", escape.error.reason);
         step_free(s);

@@ -47,10 +47,13 @@ double weights_cold(const Backend *b, Device *d, CostDb *db, const char *identit
     while (bytes > sizes[k].upto) k++;
     if (!sizes[k].matrices) return 0;
     snprintf(key, sizeof key, "weights of %d MiB", (int)sizes[k].matrices);
-    if (db && costdb_get(db, "machine", identity, key, &seconds)) return seconds;
+    const bool kept = db && costdb_get(db, "machine", identity, key, &seconds);
+    if (kept && seconds > 0) return seconds;
     if (frozen) return 0;
     const double far = seconds_a_byte(b, d, sizes[k].matrices), near = seconds_a_byte(b, d, 1);
-    if (far > near && near > 0) seconds = far - near;
+    if (near <= 0 || far <= near) return 0; /* a failure or noise, which must not be kept */
+    seconds = far - near;
+    if (kept) costdb_forget(db, "machine", identity, key, &ignored); /* 0, which is no time */
     if (db) costdb_put(db, "machine", identity, key, seconds, &ignored);
     return seconds;
 }

@@ -8,8 +8,8 @@
 
 /* The seconds by which reading a byte of weights takes longer than from the cache of a core, if the
    weights of a model have this many bytes together. They are measured and kept in the cost file
-   (NULL: none) under this identity; 0 if they are not there and `frozen` is set, or cannot be
-   measured. */
+   (NULL: none) under this identity; 0 if they are not there and `frozen` is set. If they cannot be
+   measured, or far weights are not slower than near ones, the result is 0 and nothing is kept. */
 double weights_cold(const Backend *, Device *, CostDb *, const char *identity, bool frozen,
                     double bytes);
 /* How many copies of a step have together as many bytes of weights as the model. This applies to

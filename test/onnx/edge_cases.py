@@ -486,6 +486,16 @@ def casts():
     yield "DynamicQuantizeLinear", {}, [rows(-1, -2, -3)], 3
 
 
+def unknown():
+    """Forms that run-model does not know."""
+    for dtype in (np.int32, I64):
+        yield "ReduceMean", {"keepdims": 0}, [whole(2, 3, dtype=dtype), Fixed([1])], 1
+        yield "Shrink", {"lambd": 1.0}, [whole(2, 3, dtype=dtype) - 2], 1
+    for name, gates, outputs in (("RNN", 1, 2), ("GRU", 3, 2), ("LSTM", 4, 3)):
+        w, r = drawn(1, gates * 3, 4), drawn(1, gates * 3, 3)
+        yield name, {"hidden_size": 3, "clip": 0.5}, [drawn(2, 1, 4), w, r], outputs
+
+
 def all_cases():
     for maker in (
         unary_shapes,
@@ -499,5 +509,5 @@ def all_cases():
         gathers,
     ):
         yield from maker()
-    for maker in (products, windows, long_strides, norms, casts):
+    for maker in (products, windows, long_strides, norms, casts, unknown):
         yield from maker()

@@ -51,6 +51,13 @@ first element; the reference starts before it, as numpy does""",
     ("Slice", "as the reference"): """with a negative step an end beyond the last element is clamped
 to it; ONNX Runtime takes the greatest integers for `to the beginning`""",
     ("OneHot", "as ONNX Runtime"): "the reference multiplies an infinite value by 0",
+    ("ReduceMean", "refused"): """not run, copied as it is: a mean of integers, of which the
+specification does not say how it is rounded""",
+    ("Shrink", "refused"): "not run, copied as it is: Shrink of integers",
+    **{
+        (name, "refused"): "not run, copied as it is: clip, which the reference ignores"
+        for name in ("RNN", "GRU", "LSTM")
+    },
     ("Range", "refused"): "not run, copied as it is: the parameters are not integers",
     (
         "MaxPool",

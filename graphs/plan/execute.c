@@ -195,7 +195,8 @@ static bool step_failed(Runner *r, int k, Error *e) {
 }
 
 /* Runs a step that reads constants only. Its results are known afterwards, if all steps that write
-   them have run. */
+   them have run: a step runs once only if all others that write its slots do (plan_once), so the
+   last writer is the last one to run. */
 static bool run_once(Runner *r, int k, size_t workspace, Error *e) {
     const Step *s = &r->plan->step[k].step;
     void *scratch = r->backend->alloc(r->device, workspace + 1);

@@ -72,17 +72,11 @@ static bool is_float(const Step *s) {
             return false;
     return s->nview > 0;
 }
-/* The step that makes view j of step k, if step k alone reads this result and nothing else keeps
-   it; -1 otherwise. */
+/* The step of floats that makes view j of step k, if step k alone reads this result and nothing
+   else keeps it; -1 otherwise. */
 static int maker(const AttentionMatch *m, int k, int j) {
-    const int slot = step_at(m, k)->view[j].slot;
-    if (slot < 0) return -1;
-    const Slot *s = &m->b->plan->slot[slot];
-    if (s->data || s->input >= 0 || s->output >= 0 || m->uses.writers[slot] != 1 ||
-        m->uses.readers[slot] != 1)
-        return -1;
-    const int made = m->uses.writer[slot];
-    return made < k && is_float(step_at(m, made)) ? made : -1;
+    const int made = slot_maker(m->b->plan, &m->uses, step_at(m, k)->view[j].slot);
+    return made >= 0 && made < k && is_float(step_at(m, made)) ? made : -1;
 }
 /* Whether the step is a product whose operands and result have the same batch axes. */
 static bool is_product(const Step *s) {

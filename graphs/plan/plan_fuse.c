@@ -62,6 +62,13 @@ SlotUses slot_uses_new(const Plan *p, Arena *a, int more) {
     return u;
 }
 
+int slot_maker(const Plan *p, const SlotUses *u, int slot) {
+    if (slot < 0) return -1;
+    const Slot *s = &p->slot[slot];
+    const bool kept = s->data || s->input >= 0 || s->output >= 0;
+    return kept || u->writers[slot] != 1 || u->readers[slot] != 1 ? -1 : u->writer[slot];
+}
+
 static void count_step(Fuse *f, int k, int by) { slot_uses_add(&f->uses, f->b->plan, k, by); }
 
 /* The step that makes view j of step k, if step k alone reads this result and nothing else keeps
@@ -69,15 +76,12 @@ static void count_step(Fuse *f, int k, int by) { slot_uses_add(&f->uses, f->b->p
 static int step_maker(const Fuse *f, int k, int j) {
     const Plan *p = f->b->plan;
     const View *v = &p->step[k].step.view[j];
-    const Slot *slot = &p->slot[v->slot];
-    if (slot->data || slot->input >= 0 || slot->output >= 0 || f->uses.writers[v->slot] != 1 ||
-        f->uses.readers[v->slot] != 1)
-        return -1;
+    const int m = slot_maker(p, &f->uses, v->slot);
+    if (m < 0) return -1;
     /* Step k must not read it in another order as well. */
     for (int i = 1; i < p->step[k].step.nview; i++)
         if (p->step[k].step.view[i].slot == v->slot && !view_same(&p->step[k].step.view[i], v))
             return -1;
-    int m = f->uses.writer[v->slot];
     const Step *s = &p->step[m].step;
     return m < k && own_views(s) && view_same(&s->view[0], v) ? m : -1;
 }

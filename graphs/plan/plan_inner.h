@@ -64,6 +64,9 @@ SlotUses slot_uses_new(const Plan *, Arena *, int more);
 /* Adds `by` (1 or -1) to the counts of what step k writes and reads: -1 before a change of the
    step, 1 after it. */
 void slot_uses_add(SlotUses *, const Plan *, int k, int by);
+/* The only step that writes the slot, if only one step reads it and it is neither constant nor an
+   input or output; -1 otherwise, and for slot -1. */
+int slot_maker(const Plan *, const SlotUses *, int slot);
 
 /* Whether two views have the same elements in the same order; strides of axes of size 1 do not
    matter. */

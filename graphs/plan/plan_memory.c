@@ -33,8 +33,10 @@ void plan_drop_gone(Plan *p) {
 }
 
 /* Finds the constant slots: those that are not inputs, and that no step writes or only steps that
-   run once. Corrects which steps run once, and returns whether any changed. A slot that turns out
-   not to be constant affects the later steps of the same pass, so that few passes are needed. */
+   run once. Corrects which steps run once: those that read and write constant slots alone, so that
+   all steps that write a slot run once or none does (execute.c relies on this). Returns whether any
+   changed. A slot that turns out not to be constant affects the later steps of the same pass, so
+   that few passes are needed. */
 static bool find_once(Plan *p, bool *constant) {
     bool changed = false;
     for (int k = 0; k < p->nslot; k++) constant[k] = p->slot[k].input < 0;

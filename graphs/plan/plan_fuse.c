@@ -20,7 +20,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { CODE_MAX = 200, VIEWS_MAX = 48, PARTS_MAX = 64 };
+enum { VIEWS_MAX = 48, PARTS_MAX = 64 };
 
 typedef struct Fuse {
     PlanBuild *b;
@@ -162,7 +162,7 @@ typedef struct Program {
     Arithmetic arithmetic;
     int nview, ncode;
     View view[VIEWS_MAX];
-    Scalar code[CODE_MAX];
+    Scalar code[STEP_CODE];
     /* full: the program has no room for an instruction or a view; views: known numbers stay views,
        instead of becoming constants. */
     bool full, views;
@@ -187,7 +187,7 @@ bool plan_number(const Plan *p, const View *v, double *k) {
 }
 
 static int program_add(Program *p, Scalar c) {
-    if (p->ncode == CODE_MAX) p->full = true;
+    if (p->ncode == STEP_CODE) p->full = true;
     else p->code[p->ncode++] = c;
     return p->ncode - 1;
 }
@@ -195,8 +195,8 @@ static int program_add(Program *p, Scalar c) {
 /* Appends the program of s; returns its last instruction. A read of the view `stands` (NULL: none)
    is replaced by instruction `acc`. Views below `fixed` are not shared with operands. */
 static int program_append(Program *p, const Step *s, const View *stands, int acc, int fixed) {
-    int number[CODE_MAX], last = -1;
-    p->full |= s->ncode > CODE_MAX;
+    int number[STEP_CODE], last = -1;
+    p->full |= s->ncode > STEP_CODE;
     for (int k = 0; k < s->ncode && !p->full; k++) {
         Scalar c = s->code[k];
         const View *v = c.op == C_VIEW ? &s->view[c.a] : NULL;

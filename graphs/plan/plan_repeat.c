@@ -104,12 +104,12 @@ void plan_collapse(PlanBuild *b) {
 }
 
 /* ---- parts of programs */
-enum { PART_CODE = 200, PART_VIEWS = 96, PARTS = 16 };
+enum { PART_VIEWS = 96, PARTS = 16 };
 typedef struct Parts {
-    bool constant[PART_CODE]; /* the value depends on constants and numbers alone, among them a
+    bool constant[STEP_CODE]; /* the value depends on constants and numbers alone, among them a
                                  constant */
-    bool number[PART_CODE];   /* the value depends on numbers alone */
-    bool along[PART_CODE][STEP_RANK]; /* the value varies along the axis */
+    bool number[STEP_CODE];   /* the value depends on numbers alone */
+    bool along[STEP_CODE][STEP_RANK]; /* the value varies along the axis */
 } Parts;
 
 static void mark_view(const bool constant[], const Step *s, int i, Parts *parts) {
@@ -152,8 +152,8 @@ static bool worth_a_step(const Step *s, const Parts *parts, int i) {
 }
 /* Copies the instructions that value i needs, i being the last one; returns their number. */
 static int copy_part(const Step *s, int i, Scalar code[]) {
-    bool needed[PART_CODE] = {false};
-    int number[PART_CODE], n = 0;
+    bool needed[STEP_CODE] = {false};
+    int number[STEP_CODE], n = 0;
     needed[i] = true;
     for (int j = i; j >= 0; j--) {
         const int values = needed[j] ? scalar_values(s->code[j].op) : 0;
@@ -171,7 +171,7 @@ static int copy_part(const Step *s, int i, Scalar code[]) {
 /* Makes the step that computes value i of s once. *seen becomes its result as a view with the sizes
    of s. */
 static Step part_step(PlanBuild *b, const Step *s, const bool along[], int i, View *seen) {
-    Scalar code[PART_CODE];
+    Scalar code[STEP_CODE];
     View *v = ARENA_NEW(b->arena, View, s->nview);
     bool repeated[STEP_RANK] = {false};
     Step made = {.kind = S_EWISE, .nview = s->nview, .ncode = copy_part(s, i, code)};
@@ -199,7 +199,7 @@ static Step part_step(PlanBuild *b, const Step *s, const bool along[], int i, Vi
 }
 /* Stores the program of s without the instructions and views that are no longer needed. */
 static void store_rest(PlanBuild *b, Step *s, const Scalar code[], const View v[]) {
-    Scalar rest[PART_CODE];
+    Scalar rest[STEP_CODE];
     int number[PART_VIEWS], n = 1;
     View *kept = ARENA_NEW(b->arena, View, PART_VIEWS);
     Step whole = *s;
@@ -224,10 +224,10 @@ static bool is_by_root(const Step *s, const Parts *parts, int i) {
 }
 /* Turns such quotients into products; each takes two more instructions. */
 static void turn_roots(PlanBuild *b, const Parts *parts, Step *s) {
-    Scalar code[PART_CODE];
-    int number[PART_CODE], n = 0, turned = 0;
+    Scalar code[STEP_CODE];
+    int number[STEP_CODE], n = 0, turned = 0;
     for (int i = 0; i < s->ncode; i++) turned += is_by_root(s, parts, i);
-    if (!turned || s->ncode + 2 * turned > PART_CODE) return;
+    if (!turned || s->ncode + 2 * turned > STEP_CODE) return;
     for (int i = 0; i < s->ncode; i++) {
         Scalar c = s->code[i];
         scalar_renumber(&c, number);
@@ -244,7 +244,7 @@ static void turn_roots(PlanBuild *b, const Parts *parts, Step *s) {
     s->ncode = n;
 }
 static bool of_single_floats(const Step *s) {
-    if (s->kind != S_EWISE || s->ncode > PART_CODE || s->nview > PART_VIEWS / 2) return false;
+    if (s->kind != S_EWISE || s->ncode > STEP_CODE || s->nview > PART_VIEWS / 2) return false;
     for (int j = 0; j < s->nview; j++)
         if (s->view[j].dtype == DT_DOUBLE) return false;
     return true;
@@ -259,7 +259,7 @@ static void mark_all(const bool constant[], const Step *s, Parts *parts) {
 /* Splits from s at most PARTS steps that must run before it; returns their number. */
 static int split_step(PlanBuild *b, const bool constant[], Step *s, Step out[]) {
     Parts parts;
-    Scalar code[PART_CODE];
+    Scalar code[STEP_CODE];
     View v[PART_VIEWS];
     int n = 0, nview = s->nview;
     mark_all(constant, s, &parts);

@@ -81,6 +81,8 @@
 enum {
     STEP_RANK = 8,       /* the most axes of a view */
     STEP_SPATIAL = 3,    /* the most spatial axes of a convolution or pool */
+    STEP_CODE = 250,     /* the most instructions of a program (Scalar): bytes number its values,
+                            and a back end may add some */
     BACKEND_ABI = 6,     /* the version of this interface */
     BACKEND_THREADS = 64 /* the most threads of a device */
 };

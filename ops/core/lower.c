@@ -76,7 +76,7 @@ bool lower_view(World *w, Ex e, Sizes sizes, const View in[], const View *like, 
 
 /* ---- element-wise programs */
 
-enum { CODE = 250, VIEWS = 32 };
+enum { VIEWS = 32 };
 /* Which additional steps may be used: none; reductions into buffers; tables as well. */
 typedef enum Aid { ALONE, BUFFERS, TABLES, AIDS } Aid;
 typedef struct Buffers { /* the sums and maxima that have buffers, as views over the axes of the
@@ -93,10 +93,10 @@ typedef struct Program {
     int nin;
     const View *in;
     int ncode, nview;
-    Scalar code[CODE];
-    Ex from[CODE];    /* the expression that each instruction computes; 0: none */
-    View view[VIEWS]; /* view[0] is the output */
-    Ex reduced;       /* the sum or maximum that C_ACC stands for; 0: none */
+    Scalar code[STEP_CODE];
+    Ex from[STEP_CODE]; /* the expression that each instruction computes; 0: none */
+    View view[VIEWS];   /* view[0] is the output */
+    Ex reduced;         /* the sum or maximum that C_ACC stands for; 0: none */
     ReduceKind kind;
     Buffers *buffers; /* the buffers of sums and maxima; NULL: they must not be used */
 } Program;
@@ -106,7 +106,7 @@ typedef struct Program {
 static int emit_expr(Program *, Ex);
 
 static int instruct(Program *p, Ex e, ScalarOp op, int a, int b, double k) {
-    if (a < 0 || b < 0 || p->ncode == CODE) return -1;
+    if (a < 0 || b < 0 || p->ncode == STEP_CODE) return -1;
     p->from[p->ncode] = e;
     p->code[p->ncode] = (Scalar){.op = (uint8_t)op, .a = (uint8_t)a, .b = (uint8_t)b, .k = k};
     return p->ncode++;

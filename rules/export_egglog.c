@@ -5,6 +5,7 @@
    with several results need no special form. Integers are i64; lists are Cons and Nil. An entry
    that is a polynomial becomes a variable with an equation. The functions rank, dim and element are
    declared, but it is the user's program that fills them. */
+#include "ops/core/facts.h"
 #include "rules/export.h"
 #include <string.h>
 
@@ -43,10 +44,18 @@ static void egglog_put_symbol(EgglogWriter *o, Symbol s, Text *t) {
     }
     text_add(t, ")");
     if (d.kind != SYM_FLOOR) return;
-    /* egglog divides towards 0, so the dividend must not be negative */
-    text_add(&o->facts, " (>= ");
-    egglog_put_poly(o, d.arg[0], &o->facts);
-    text_add(&o->facts, " 0)");
+    /* egglog divides towards 0, so the dividend must not be negative, and the divisor positive. */
+    Text conditions = text_new(o->arena);
+    text_add(&conditions, " (>= ");
+    egglog_put_poly(o, d.arg[0], &conditions);
+    text_add(&conditions, " 0)");
+    int64_t divisor;
+    if (!poly_constant(o->w, d.arg[1], &divisor)) {
+        text_add(&conditions, " (>= ");
+        egglog_put_poly(o, d.arg[1], &conditions);
+        text_add(&conditions, " 1)");
+    }
+    text_add(&o->facts, "%s", conditions.data);
 }
 
 static void egglog_put_poly(EgglogWriter *o, Poly p, Text *t) {
@@ -203,11 +212,26 @@ static void egglog_put_inputs(EgglogWriter *o, const Instance *i, Text *t) {
     }
 }
 
-static void egglog_put_where(EgglogWriter *o, const Instance *i, Text *t) {
+static void egglog_put_condition(EgglogWriter *o, Lit l, Text *t) {
+    text_add(t, l.eq ? "\n   (= 0 " : "\n   (<= 0 ");
+    egglog_put_poly(o, l.p, t);
+    text_add(t, ")");
+}
+
+/* Writes the conditions, and those needs of the left side that do not follow from them. That a term
+   matches says less than the needs: a broadcast of [n] to [m] need not have n = m. */
+static void egglog_put_conditions(EgglogWriter *o, const Instance *i, Text *t) {
+    Facts *known = facts_new(o->w, o->arena);
+    for (int k = 0; k < i->nsymbol; k++)
+        if (!i->is_size[k]) facts_at_least(known, i->symbol[k], INT64_MIN);
     for (int k = 0; k < i->nwhere; k++) {
-        text_add(t, i->where[k].eq ? "\n   (= 0 " : "\n   (<= 0 ");
-        egglog_put_poly(o, i->where[k].p, t);
-        text_add(t, ")");
+        egglog_put_condition(o, i->where[k], t);
+        facts_assume(known, i->where[k]);
+    }
+    for (int k = 0; k < i->nneed_from; k++) {
+        if (facts_entail(known, i->need_from[k])) continue;
+        egglog_put_condition(o, i->need_from[k], t);
+        facts_assume(known, i->need_from[k]);
     }
 }
 
@@ -241,7 +265,7 @@ static bool egglog_put_rule(EgglogWriter *o, const Instance *i, Text *t) {
     text_add(&query, " ");
     egglog_put_side(o, &i->from, "=", 'l', &query);
     egglog_put_inputs(o, i, &query);
-    egglog_put_where(o, i, &where);
+    egglog_put_conditions(o, i, &where);
     o->query = false;
     egglog_put_side(o, &i->to, "let", 'r', &act);
     for (int k = 0; k < i->from.nout; k++) {

@@ -5,7 +5,7 @@
 #include "verifier/scope.h"
 
 /* Is the expression a sum of integers (elements and numbers) that every float type represents, and
-   whose result is never -0? */
+   are neither these elements nor the sum ever -0? */
 bool exact_is_integer(Scope *, Ex);
 
 /* The definition max(min(t + z, greatest), least) or min(max(t + z, least), greatest), where the

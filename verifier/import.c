@@ -57,6 +57,13 @@ static bool is_recip(Scope *s, Ex e, Ex *of) {
     *of = x.a;
     return x.kind == EX_FN && x.word == FN_RECIP;
 }
+/* Whether the product of two numbers is a number that floats of this type give, too. 0 times a
+   negative number is not: it is -0. */
+static bool floats_multiply(Prover *p, DType t, Ratio a, Ratio b) {
+    if (a.q != 1 || b.q != 1 || (!a.p && b.p < 0) || (!b.p && a.p < 0)) return false;
+    const Ratio ab = ratio_times(p, a, b);
+    return type_holds(t, a.p, 1) && type_holds(t, b.p, 1) && type_holds(t, ab.p, 1);
+}
 /* A float operation in an exact prover. x*1 and products of numbers that the type represents are
    exact and are computed (x + 0 is not: -0 + 0 is 0); everything else stays an uninterpreted
    pair. */
@@ -76,10 +83,8 @@ static Nf kept_pair(Scope *s, Dom ctx, const ExNode *x) {
     bool cl = nf_constant(p, l, &a), cr = nf_constant(p, r, &b);
     if (x->kind == EX_MUL && cl && ratio_is(a, 1)) return r;
     if (x->kind == EX_MUL && cr && ratio_is(b, 1)) return l;
-    Ratio ab = x->kind == EX_MUL && cl && cr ? ratio_times(p, a, b) : ratio(0, 1);
-    if (x->kind == EX_MUL && cl && cr && a.q == 1 && b.q == 1 && type_holds(s->dtype, a.p, 1) &&
-        type_holds(s->dtype, b.p, 1) && type_holds(s->dtype, ab.p, 1))
-        return nf_number(p, ab);
+    if (x->kind == EX_MUL && cl && cr && floats_multiply(p, s->dtype, a, b))
+        return nf_number(p, ratio_times(p, a, b));
     return apply_pair(p, ctx, own + x->kind, l, r);
 }
 /* The form of an expression in integers that floats represent: its arithmetic is exact. */

@@ -16,6 +16,8 @@ typedef struct Expansion {
     Text out;
     size_t find;       /* offset in the result of a byte whose origin is wanted */
     const char *found; /* the place in the text that it comes from; NULL: not written yet */
+    const char *wrong; /* the first place in the text that is not allowed; NULL: none */
+    const char *why;   /* what is wrong there */
 } Expansion;
 
 static bool is_letter(char c) { return isalnum((unsigned char)c) || c == '_'; }
@@ -40,15 +42,36 @@ static const char *block_use(const char *p, const char *end, size_t *n) {
     return NULL;
 }
 
+static const RuleBlock *block_named(const Rule *rule, const char *name, size_t n) {
+    for (int k = 0; k < rule->nblock; k++)
+        if (strlen(rule->block[k].name) == n && !memcmp(rule->block[k].name, name, n))
+            return &rule->block[k];
+    return NULL;
+}
+
+static void expansion_wrong(Expansion *x, const char *at, const char *why) {
+    if (!x->wrong) x->wrong = at, x->why = why;
+}
+
 /* How often an entry is repeated; -1: it is written once, since it contains no block. */
-static int entry_length(const Expansion *x, const char *p, const char *end) {
+static int entry_length(Expansion *x, const char *p, const char *end) {
+    const RuleBlock *first = NULL;
+    const char *other = NULL;
     size_t n;
-    int length = -1;
-    for (const char *q = p; (q = block_use(q, end, &n)); q += n + 2)
-        for (int k = 0; k < x->rule->nblock; k++)
-            if (strlen(x->rule->block[k].name) == n && !memcmp(x->rule->block[k].name, q, n))
-                length = x->length[x->rule->block[k].group];
-    return length;
+    for (const char *q = p; (q = block_use(q, end, &n)); q += n + 2) {
+        const RuleBlock *block = block_named(x->rule, q, n);
+        if (!block) other = q;
+        else if (!first) first = block;
+        else if (block->group != first->group)
+            expansion_wrong(x, q,
+                            arena_format(x->out.arena,
+                                         "%s and %s are axis blocks of different groups, so their "
+                                         "lengths may differ",
+                                         first->name, block->name));
+    }
+    if (other && !first)
+        expansion_wrong(x, other, "nothing here is an axis block whose axes could be counted");
+    return first ? x->length[first->group] : -1;
 }
 
 /* Copies an entry for one axis of its blocks. `h..=1` gives 1 for each axis of h. */
@@ -107,22 +130,76 @@ static const char *expand_blocks(Arena *a, const Rule *rule, const int *length, 
     return x.out.data ? x.out.data : "";
 }
 
+/* Whether p to q is a name like h_2, for a block h. */
+static bool is_axis_name(const Rule *rule, const char *p, const char *q) {
+    const char *digits = q;
+    while (digits > p && isdigit((unsigned char)digits[-1])) digits--;
+    return digits < q && digits > p + 1 && digits[-1] == '_' &&
+           block_named(rule, p, (size_t)(digits - 1 - p));
+}
+/* The end of what begins at p: a comment, a text in quotes, the name of a value, another name, or a
+   single character. */
+static const char *token_end(const char *p) {
+    if (*p == '#') return p + strcspn(p, "\n");
+    if (*p == '"') {
+        p += 1 + strcspn(p + 1, "\"\n");
+        return p + (*p == '"');
+    }
+    const bool value = *p == '%';
+    if (!value && !is_letter(*p)) return p + 1;
+    for (p += value; is_letter(*p) || (value && (*p == '.' || *p == '-'));) p++;
+    return p;
+}
+/* Finds a size that has one of the names that blocks give to their axes. It would be the block's
+   own size at some lengths and a size by itself at others. */
+static void find_axis_name(Expansion *x, const char *text) {
+    for (const char *p = text, *q; *p; p = q) {
+        q = token_end(p);
+        const bool is_block = q[0] == '.' && q[1] == '.';
+        if (is_letter(*p) && !is_block && is_axis_name(x->rule, p, q))
+            expansion_wrong(x, p,
+                            arena_format(x->out.arena,
+                                         "%.*s is the name of a size of an axis block; "
+                                         "choose another name",
+                                         (int)(q - p), p));
+    }
+}
+
+/* Sets the place of an error to that of a byte of the part. */
+static void place_set(const RulePart *part, const char *at, Error *e) {
+    const char *p = part->text;
+    e->line = 1;
+    for (const char *q; (q = memchr(p, '\n', (size_t)(at - p))); p = q + 1) e->line++;
+    e->column = (int)(at - p) + 1;
+    rule_part_place(part, e);
+}
+/* Sets *text to the part at the instance's lengths. Fails where blocks are not used as they must
+   be. */
+static bool part_expand(Arena *a, const Instance *i, const RulePart *part, bool conditions,
+                        const char **text, Error *e) {
+    Expansion x = expand_text(a, i->rule, i->length, part->text, conditions, SIZE_MAX);
+    find_axis_name(&x, part->text);
+    *text = x.out.data ? x.out.data : "";
+    if (!x.wrong) return true;
+    error_at(e, E_INVALID, i->rule->file, 1, 1, "rule %s: %s", i->rule->name, x.why);
+    if (e) place_set(part, x.wrong, e);
+    return false;
+}
+
 /* Converts the place of an error in the expanded text of a part to the place in the file. */
 static bool place_error(Arena *a, const Instance *i, const RulePart *part, bool conditions,
                         Error *e) {
     if (!e) return false;
     if (!e->place[0]) strncpy(e->place, i->rule->name, sizeof e->place - 1);
     if (!e->line) return false;
-    const char *line = expand_blocks(a, i->rule, i->length, part->text, conditions),
-               *const start = line, *p = part->text;
+    const char *line = expand_blocks(a, i->rule, i->length, part->text, conditions), *const start =
+                                                                                         line;
     for (int k = 1; k < e->line && strchr(line, '\n'); k++) line = strchr(line, '\n') + 1;
     const size_t find = (size_t)(line - start) + (size_t)e->column - 1;
     const Expansion x = expand_text(a, i->rule, i->length, part->text, conditions, find);
-    if (!x.found) return rule_part_place(part, e), false;
-    e->line = 1;
-    for (const char *q; (q = memchr(p, '\n', (size_t)(x.found - p))); p = q + 1) e->line++;
-    e->column = (int)(x.found - p) + 1;
-    return rule_part_place(part, e), false;
+    if (x.found) place_set(part, x.found, e);
+    else rule_part_place(part, e);
+    return false;
 }
 
 /* ---- conditions: "a >= b, c == d" */
@@ -161,7 +238,8 @@ static bool lits_parse(World *w, Arena *a, Instance *i, Scan *s, Lit **list) {
 }
 static bool where_parse(World *w, Arena *a, Instance *i, RulePart part, Lit **list, Error *e) {
     if (!part.text || !*part.text) return true;
-    const char *text = expand_blocks(a, i->rule, i->length, part.text, true);
+    const char *text;
+    if (!part_expand(a, i, &part, true, &text, e)) return false;
     Scan s = scan_new(i->rule->file, text, strlen(text), e);
     return lits_parse(w, a, i, &s, list) || place_error(a, i, &part, true, e);
 }
@@ -170,7 +248,8 @@ static bool where_parse(World *w, Arena *a, Instance *i, RulePart part, Lit **li
 
 static bool side_parse(World *w, Arena *a, Instance *i, const Names *inputs, const RulePart *part,
                        Graph *out, Error *e) {
-    const char *text = expand_blocks(a, i->rule, i->length, part->text, false);
+    const char *text;
+    if (!part_expand(a, i, part, false, &text, e)) return false;
     Scan s = scan_new(i->rule->file, text, strlen(text), e);
     Names names = {.arena = a};
     Value *v;
@@ -183,7 +262,8 @@ static bool side_parse(World *w, Arena *a, Instance *i, const Names *inputs, con
 
 static bool graphs_parse(World *w, Arena *a, Instance *i, Error *e) {
     const Rule *rule = i->rule;
-    const char *text = expand_blocks(a, rule, i->length, rule->inputs.text, false);
+    const char *text;
+    if (!part_expand(a, i, &rule->inputs, false, &text, e)) return false;
     Scan s = scan_new(rule->file, text, strlen(text), e);
     Names names = {.arena = a};
     Value *in;

@@ -210,13 +210,13 @@ static bool is_whole(World *w, const Node *n, Value result) {
     return whole;
 }
 /* Converts a computed element to the type of its tensor. A float is rounded even if it was only
-   read, since the operator may be a cast from integers. For integers, a maximum or minimum that is
-   NaN, as in a saturating cast, becomes the least integer. */
+   read, since the operator may be a cast from integers. Integers have no -0, and a maximum or
+   minimum of them that is NaN, as in a saturating cast, becomes the least integer. */
 static Wide stored(Machine *m, DType t, Ex e, Wide v) {
     ExNode x;
     if (dtype_class(t) == 'F') return rounded(m, v);
     ex_get(m->w, e, &x);
-    if (!isnan(v) || (x.kind != EX_MAX2 && x.kind != EX_MIN2)) return v;
+    if (!isnan(v) || (x.kind != EX_MAX2 && x.kind != EX_MIN2)) return v + 0;
     return dtype_class(t) == 'I' ? -ldexpl(1, dtype_bits(t) - 1) : dtype_class(t) == 'U' ? 0 : v;
 }
 static bool run_node(Machine *m, NodeId id) {

@@ -24,8 +24,10 @@ struct Target {
     int fd;
     bool failed; /* it failed or broke the protocol: nothing more is sent to it */
     bool ended;  /* its process ended by itself: it can be started again */
-    /* Asked every ASK_MS, because a signal may come just before a wait. */
-    const volatile int *cancel;
+    /* Asked every ASK_MS, because a signal may come just before a wait. NULL: batches are not
+       cancelled. */
+    bool (*stop)(void *user);
+    void *user;
     double memory; /* bytes that the files of a batch may take together */
     size_t used;
     char buffer[LINE];
@@ -131,7 +133,7 @@ static bool read_line(Target *t, double until, char *line, Error *e) {
         }
         if (t->used == LINE)
             return target_fails(e, "the measuring command sent a line that is too long");
-        if (t->cancel && *t->cancel)
+        if (t->stop && t->stop(t->user))
             return error_set(e, E_INTERRUPTED, "--measure-with", "stopped; no model was written");
         const double left = until - process_clock();
         struct pollfd p = {.fd = t->fd, .events = POLLIN};
@@ -259,7 +261,9 @@ bool target_measure(Target *t, int n, Timing *v, double timeout_seconds, Error *
     return !t->failed;
 }
 
-void target_cancel(Target *t, const volatile int *cancel) { t->cancel = cancel; }
+void target_cancel(Target *t, bool (*stop)(void *user), void *user) {
+    t->stop = stop, t->user = user;
+}
 
 void target_stop(Target *t) {
     if (!t) return;

@@ -25,9 +25,8 @@ Target *target_start(const char *command, double memory, Error *);
    if the process ended at the first file alone, timed out or broke the protocol; it can then only
    be stopped. */
 bool target_measure(Target *, int n, Timing *, double timeout_seconds, Error *);
-/* From now on, a batch ends with E_INTERRUPTED soon after *cancel becomes nonzero, whether a signal
-   handler or another thread sets it. Signals alone end no batch. `cancel` NULL: batches are never
-   cancelled. */
-void target_cancel(Target *, const volatile int *cancel);
+/* From now on, a batch ends with E_INTERRUPTED soon after stop(user) becomes true, which is asked
+   several times a second. Signals alone end no batch. */
+void target_cancel(Target *, bool (*stop)(void *user), void *user);
 void target_stop(Target *); /* closes its input, waits a little, then kills it */
 #endif

@@ -165,6 +165,8 @@ static void cancel(int signal) {
     cancelled = 1;
 }
 
+static bool is_cancelled(void *user) { return *(volatile int *)user != 0; }
+
 static void ignore(int signal) { (void)signal; }
 
 /* The flag is set before the wait, so that no signal ends it; then a signal sets the flag; at last
@@ -179,7 +181,7 @@ static void a_batch_ends_when_it_is_cancelled(void **state) {
         if (late) alarm(1);
         Target *t = target_start("sleep 60", INFINITY, &e);
         assert_non_null(t);
-        target_cancel(t, &cancelled);
+        target_cancel(t, is_cancelled, (void *)(uintptr_t)&cancelled);
         assert_false(target_measure(t, 1, v, 5, &e));
         assert_int_equal(e.kind, E_INTERRUPTED);
         target_stop(t);

@@ -5,7 +5,7 @@ import json, os, signal, subprocess, time
 import numpy, onnx, onnxruntime, pytest
 from conftest import SLOWER
 from onnx import TensorProto, helper
-from small_models import LIBRARY, PROGRAM, SHAPE, agree, net, save, tensor
+from small_models import LIBRARY, PROGRAM, SHAPE, agree, measuring, net, save, tensor
 
 DISCOVERED = os.path.join(os.path.dirname(LIBRARY), "discovered", "onnxruntime.rules")
 
@@ -508,6 +508,30 @@ def test_an_interrupt_keeps_the_best_if_asked(pricing, rules, tmp_path, keep):
     assert kinds.count("BatchNormalization") < 40, table
     parts = [path for path in pricing.seen.iterdir() if onnx.load(path).graph.name == "part"]
     assert len(parts) <= 12, "no new batch of parts after the interrupt"
+
+
+def test_a_second_interrupt_does_not_wait_for_the_batch(rules, tmp_path):
+    """The first one does, with --keep-best, since the batch may be the one that shows a gain."""
+    out, begun = tmp_path / "o.onnx", tmp_path / "begun"
+    hangs = f"open({str(begun)!r}, 'w').close(); import time; time.sleep(60)"
+    words = [PROGRAM, net(tmp_path / "m.onnx"), out, "--rules", rules, *SHAPE, "--keep-best"]
+    words += ["--measure-with", measuring(tmp_path / "target", "1.0", each_batch=hangs)]
+    process = subprocess.Popen(
+        [*words, "--cost-db", tmp_path / "c.sqlite"], stderr=subprocess.PIPE, text=True
+    )
+    for _ in range(600):
+        if begun.exists():
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.communicate(timeout=2)
+    process.send_signal(signal.SIGINT)
+    try:
+        _, said = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert process.returncode == 130 and "no model was written" in said and not out.exists()
 
 
 def long_chain(path, blocks):

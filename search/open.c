@@ -217,12 +217,21 @@ bool opset_known(const Model *m) {
     return !version || (version >= OPSET_OLDEST && version <= OPSET_NEWEST);
 }
 
+/* Checks that the run does not write over its inputs. Of the model's weights the user's file knows
+   them all. */
+static bool inputs_spared(Run *r) {
+    return source_preprocessed(&r->source) ||
+           optimize_files_spared(r->arena, r->in, r->out, r->o,
+                                 model_external_files(r->source.model, r->arena), &r->inputs.given,
+                                 r->error);
+}
+
 /* Reads the model at source.path, and reads it again after each change of the file: once its sizes
    are fixed, more Ifs can be inlined. */
 static bool open_source(Run *r) {
     for (bool changed = true; changed;) {
         changed = false;
-        if (!read_model(r)) return false;
+        if (!read_model(r) || !inputs_spared(r)) return false;
         if (!opset_known(r->source.model)) break;
         if (r->o->fix_dims && !r->sizes_fixed && !fix_sizes(r, &changed)) return false;
         if (!changed && !inline_bodies(r, &changed)) return false;

@@ -1,10 +1,13 @@
 /* option_conflicts.c -- refuses options that do not go together. An option to which another one
    leaves no effect is refused, so that nobody waits for what it promises; so is a file name that
    would overwrite another file that is named. */
+#include "graphs/onnx/onnx.h"
 #include "ops/base/file_use.h"
 #include "search/helper.h"
 #include "search/option_table.h"
 #include "search/run.h"
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -86,10 +89,9 @@ static bool weights_agree(const IsomerOptions *o, Error *e) {
                   "all weights stay where they are: leave it out, or give --save-as-external-data");
 }
 
-/* Checks that no file named by the options would be lost, and that results can be written. The file
-   of --rules-out is added to; without --discover it is only read. */
-static bool files_given_usable(Arena *a, const char *in, const char *out, const IsomerOptions *o,
-                               Error *e) {
+/* Lists the files that the options name. The file of --rules-out is added to; without --discover it
+   is only read. */
+static FileUses files_given(Arena *a, const char *in, const char *out, const IsomerOptions *o) {
     FileUses u = {.arena = a};
     file_use_add(&u, "IN.onnx", in, FILE_OPERAND);
     file_use_add(&u, "--rules", o->rules && strcmp(o->rules, "none") != 0 ? o->rules : NULL,
@@ -102,8 +104,59 @@ static bool files_given_usable(Arena *a, const char *in, const char *out, const 
     file_use_add(&u, "--html", o->html, FILE_WRITTEN);
     file_use_add(&u, "--dot", o->dot, FILE_WRITTEN);
     file_use_add(&u, "--proof-log", o->proof_log, FILE_WRITTEN);
+    return u;
+}
+
+/* Returns a file's path in the folder of another one. */
+static const char *beside(Arena *a, const char *other, const char *path) {
+    const char *slash = strrchr(other, '/');
+    return arena_format(a, "%.*s%s", slash ? (int)(slash - other) + 1 : 0, other, path);
+}
+
+/* Whether --save-as-external-data may choose this path for the weights of OUT.onnx. */
+static bool is_for_weights(Arena *a, const char *out, const char *path) {
+    char real[PATH_MAX];
+    const char *to = realpath(path, real) ? real : path, *slash = strrchr(to, '/'),
+               *name = slash ? slash + 1 : to;
+    return model_weights_name(out, name) && file_same(beside(a, out, name), path);
+}
+
+/* Checks that no file named by the options would be lost, and that results can be written. */
+static bool files_given_usable(Arena *a, const char *in, const char *out, const IsomerOptions *o,
+                               Error *e) {
+    const FileUses u = files_given(a, in, out, o);
+    for (int k = 0; out && o->external && !o->dry_run && k < u.n; k++)
+        if (u.v[k].kind == FILE_WRITTEN && is_for_weights(a, out, u.v[k].path))
+            return error_set(e, E_USAGE, u.v[k].name,
+                             "%s may become the file of OUT.onnx's weights "
+                             "(--save-as-external-data): each needs a file of its own",
+                             u.v[k].path);
     return files_usable(&u, e) &&
            (o->discover <= 0 || !o->rules_out || file_writable(o->rules_out, e));
+}
+
+/* Checks that this file is none of those that the run writes or adds to. */
+static bool file_spared(const FileUses *u, const char *path, const char *what, Error *e) {
+    for (int k = 0; k < u->n; k++)
+        if (u->v[k].kind >= FILE_ADDED_TO && file_same(u->v[k].path, path))
+            return error_set(e, E_USAGE, u->v[k].name, "%s %s: each needs a file of its own",
+                             u->v[k].path, what);
+    return true;
+}
+
+bool optimize_files_spared(Arena *a, const char *in, const char *out, const IsomerOptions *o,
+                           StringList weights, const FeedOptions *given, Error *e) {
+    const FileUses u = files_given(a, in, out, o);
+    bool good = true;
+    for (int k = 0; k < weights.n && good; k++)
+        good = file_spared(&u, beside(a, in, weights.v[k]), "has weights of IN.onnx", e) &&
+               (!out || o->dry_run ||
+                file_spared(&u, beside(a, out, weights.v[k]),
+                            "is where weights of IN.onnx are copied to, beside OUT.onnx", e));
+    for (int k = 0; k < given->n && good; k++)
+        if (given->v[k].kind == FEED_TENSOR)
+            good = file_spared(&u, given->v[k].text, "is also given as --input", e);
+    return good;
 }
 
 bool optimize_options_agree(Arena *a, const char *in, const char *out, const IsomerOptions *o,

@@ -1,6 +1,7 @@
 /* option_table.h -- the options of optimize-model and of the library, from one table. */
 #ifndef ISOMER_OPTION_TABLE_H
 #define ISOMER_OPTION_TABLE_H
+#include "graphs/feed.h"
 #include "ops/base/options.h"
 #include "search/isomer.h"
 
@@ -26,4 +27,9 @@ bool optimize_options_valid(Arena *, const IsomerOptions *, Error *);
    written would replace another file that is named. E_ENVIRONMENT: a file cannot be written. */
 bool optimize_options_agree(Arena *, const char *in, const char *out, const IsomerOptions *,
                             Error *);
+/* Checks, once the model is open, that no file to be written would replace a file of its weights
+   (model_external_files), the copy of one beside the result, or a file given as an input. Returns
+   false with E_USAGE if one would. */
+bool optimize_files_spared(Arena *, const char *in, const char *out, const IsomerOptions *,
+                           StringList weights, const FeedOptions *given, Error *);
 #endif

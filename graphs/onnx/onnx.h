@@ -6,6 +6,7 @@
 #ifndef ISOMER_ONNX_H
 #define ISOMER_ONNX_H
 #include "graphs/rewrite.h"
+#include "ops/base/options.h"
 #include "ops/core/facts.h"
 
 /* An open model: the mapped file, its index, and the graph made of it. It lives in the World's
@@ -120,6 +121,11 @@ typedef struct ModelWrite {
 } ModelWrite;
 /* Writes the file atomically: `path` holds either the old contents or all of the new ones. */
 bool model_write(Model *, const ModelWrite *, const char *path, Error *);
+/* Whether model_write may give this name to the file next to the model at `path`: that of the model
+   with .data, .data1, .data2, .. after it. */
+bool model_weights_name(const char *path, const char *name);
+/* Returns the paths of the model's external data files, relative to its folder. */
+StringList model_external_files(const Model *, Arena *);
 /* Whether the model's external data can be copied into the folder of `path`: no other file there
    has the name of one of its files. */
 bool model_can_copy_external(Model *, const char *path, Arena *, Error *);

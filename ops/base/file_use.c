@@ -14,8 +14,7 @@ static void folder_of(const char *path, char folder[PATH_MAX]) {
     snprintf(folder, PATH_MAX, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
 }
 
-/* Whether both paths name the same regular file, which may not exist yet. */
-static bool same_path(const char *a, const char *b) {
+bool file_same(const char *a, const char *b) {
     struct stat x, y;
     char folder[2][PATH_MAX], real[2][PATH_MAX];
     const bool has_a = !stat(a, &x), has_b = !stat(b, &y);
@@ -47,7 +46,7 @@ static bool is_written(const FileUse *x) {
 static bool would_lose(const FileUse *by, const FileUse *lost) {
     const bool replaces = by->kind == FILE_RESULT && lost->kind == FILE_OPERAND,
                both_extend = by->kind == FILE_ADDED_TO && lost->kind == FILE_ADDED_TO;
-    return ((is_written(by) && !replaces) || both_extend) && same_path(lost->path, by->path);
+    return ((is_written(by) && !replaces) || both_extend) && file_same(lost->path, by->path);
 }
 
 bool files_apart(const FileUses *u, Error *e) {

@@ -130,6 +130,51 @@ def test_the_search_does_not_begin_if_a_file_is_in_the_way(tmp_path):
     assert not started.exists()
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["m.onnx", "one"],
+        ["m.onnx", "sub/two"],
+        ["m.onnx", "o.onnx", "--report", "one"],
+        ["m.onnx", "--dry-run", "--proof-log", "to-one"],
+        ["m.onnx", "../away/one"],
+        ["m.onnx", "../away/o.onnx", "--dot", "../away/one"],
+        ["m.onnx", "../away/o.onnx", "--cost-db", "../away/one"],
+    ],
+)
+def test_the_weights_of_the_model_are_not_written_over(tmp_path, words):
+    """Neither where the model has them nor where they are copied to, beside the result."""
+    path, _ = spread(tmp_path / "models")
+    (tmp_path / "away").mkdir()
+    (path.parent / "to-one").symlink_to("one")
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    done = subprocess.run(
+        [roundtrip.OPTIMIZE, *words, "--rules", "none"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=path.parent,
+    )
+    option = words[-2] if words[-2].startswith("--") else "OUT.onnx"
+    assert done.returncode == 2 and f"optimize-model: {option}: {words[-1]} " in done.stderr
+    assert " weights of IN.onnx" in done.stderr and "a file of its own" in done.stderr
+    assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
+
+
+@pytest.mark.parametrize("name", ["", "1"])
+@pytest.mark.parametrize("option", ["--report", "--dot", "--proof-log"])
+def test_other_results_do_not_take_the_place_of_the_weights(tmp_path, option, name):
+    model = make(core(), initializers=weights(), outputs=[info("y", None)])
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    out, taken = tmp_path / "o.onnx", tmp_path / f"o.onnx.data{name}"
+    words = ["--cost", "nodes", option, str(taken)]
+    moved = ["--save-as-external-data", "--external-threshold", "0"]
+    done = run(tmp_path / "m.onnx", out, *words, *moved)
+    assert done.returncode == 2 and option in done.stderr and "weights" in done.stderr
+    assert not out.exists() and not taken.exists()
+    assert run(tmp_path / "m.onnx", out, *words).returncode == 0 and taken.exists()
+
+
 @pytest.mark.parametrize("missing", ["one", "sub/two"])
 def test_missing_external_data_is_named(tmp_path, missing):
     path, _ = spread(tmp_path / "models")

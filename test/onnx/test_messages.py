@@ -49,6 +49,8 @@ def files(tmp_path):
     shutil.copy(os.path.join(LIBRARY, "gather.rules"), tmp_path / "proved.rules")
     shutil.copy(os.path.join(ROOT, "generator", "sets", "elementwise.set"), tmp_path / "s.set")
     (tmp_path / "m.log").write_text("")
+    numpy.save(tmp_path / "i.npy", numpy.zeros(3, "i8"))
+    numpy.savez(tmp_path / "all.npz", i=numpy.zeros(3, "i8"))
     (tmp_path / "to-m").symlink_to("m.onnx")
     return {path: path.read_bytes() for path in tmp_path.iterdir()}
 
@@ -69,6 +71,8 @@ def files(tmp_path):
             "--rules",
         ),
         ("optimize-model m.onnx o.onnx --replay m.log --report m.log", "--report", "--replay"),
+        ("optimize-model m.onnx o.onnx --input i=i.npy --report i.npy", "--report", "--input"),
+        ("optimize-model m.onnx all.npz --input all.npz", "OUT.onnx", "--input"),
         ("verify-rules r.rules -o v --json v", "--output", "--json"),
         ("verify-rules r.rules --json r.rules", "--json", "FILE"),
         ("export-rules proved.rules --format json -o proved.rules", "--output", "FILE"),

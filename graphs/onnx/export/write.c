@@ -211,6 +211,13 @@ static bool make_store(Model *m, const ModelWrite *x, const char *path, Store *s
     }
 }
 
+bool model_weights_name(const char *path, const char *name) {
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const size_t n = strlen(base);
+    return !strncmp(name, base, n) && !strncmp(name + n, ".data", 5) &&
+           !name[n + 5 + strspn(name + n + 5, "0123456789")];
+}
+
 /* The files that the old model at `path` refers to and that have names as make_store chooses them,
    so they are from an earlier run. */
 typedef struct Outdated {
@@ -223,9 +230,7 @@ typedef struct Outdated {
 static bool note_outdated(void *user, const char *location) {
     Outdated *o = user;
     const char *slash = strrchr(o->path, '/'), *base = slash ? slash + 1 : o->path;
-    size_t n = strlen(base);
-    bool ours = !strncmp(location, base, n) && !strncmp(location + n, ".data", 5);
-    if (!ours || location[n + 5 + strspn(location + n + 5, "0123456789")]) return true;
+    if (!model_weights_name(o->path, location)) return true;
     ARENA_GROW(o->arena, o->v, o->room, o->n + 1);
     o->v[o->n++] = arena_format(o->arena, "%.*s%s", (int)(base - o->path), o->path, location);
     return true;

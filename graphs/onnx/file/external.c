@@ -277,6 +277,16 @@ bool external_copy(Model *m, Slice result, const char *path, const char *but, Ar
     return external_each(a, result, path, copy_one, &c, e);
 }
 
+StringList model_external_files(const Model *m, Arena *a) {
+    StringList list = {0};
+    int room = 0;
+    for (const MappedFile *f = m->external; f; f = f->next) {
+        ARENA_GROW(a, list.v, room, list.n + 1);
+        list.v[list.n++] = f->path;
+    }
+    return list;
+}
+
 bool model_can_copy_external(Model *m, const char *path, Arena *a, Error *e) {
     Copier c = copier_to(m, path, a, e);
     c.only_check = true;

@@ -9,10 +9,12 @@
    nothing. */
 #include "search/bodies.h"
 #include "search/folder.h"
+#include "search/option_table.h"
 #include "search/search_command.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* If there are more bodies of at least NODES_LEAST nodes, none is optimized. */
 enum { BODIES_MOST = 16, NODES_LEAST = 3 };
@@ -21,6 +23,7 @@ typedef struct BodySearch {
     Run *r;
     RunFolder *folder;
     const char *rules; /* path of the rules for the bodies; NULL: see write_rules */
+    const char *own;   /* path of the user's own rules beside them; NULL: the default, or none */
     double seconds;    /* seconds that each body may take */
     int n;
     ModelBody *body;
@@ -40,6 +43,20 @@ static const char *write_rules(const BodySearch *s) {
     return file_write(path, t.data ? t.data : "", t.size, r->error) ? path : NULL;
 }
 
+/* Sets the rules of the bodies' runs. If --discover proved none for --rules-out, there is no such
+   file, so that an empty one takes its place. Returns false with the run's error set. */
+static bool set_rules(BodySearch *s) {
+    Run *r = s->r;
+    s->rules = write_rules(s);
+    if (r->error->kind != E_NONE) return false;
+    s->own = s->rules ? NULL : r->o->rules_out;
+    if (!s->own || !access(s->own, F_OK)) return true;
+    s->own = arena_format(r->arena, "%s/own.rules", s->folder->path);
+    return file_write(s->own, "", 0, r->error);
+}
+
+/* Returns the run's options for a body, without those that concern the whole model, and without
+   those that would then have no effect, since such options are refused. */
 static IsomerOptions body_options(const BodySearch *s, const ModelBody *b) {
     const Run *r = s->r;
     IsomerOptions o = *r->o;
@@ -54,6 +71,9 @@ static IsomerOptions body_options(const BodySearch *s, const ModelBody *b) {
     /* Rules for the bodies were discovered with the whole model's. */
     o.discover = o.also_threads = 0;
     if (s->rules) o.rules = s->rules;
+    o.rules_out = s->own;
+    o.external_threshold = optimize_defaults().external_threshold;
+    if (o.check <= 0) o.rtol = o.atol = -1;
     o.time_limit = s->seconds;
     return o;
 }
@@ -153,8 +173,7 @@ bool run_optimize_bodies(Run *r, Pieces *file) {
     const double spent = run_seconds(r) - r->stats.discovered.seconds;
     s.seconds = fmax(1, (run_command_seconds(r->o) - spent) / (n + 1));
     s.folder = run_folder(r->source.model, r->arena, r->error);
-    s.rules = s.folder ? write_rules(&s) : NULL;
-    const bool good = s.folder && r->error->kind == E_NONE && optimize_all(&s, file);
+    const bool good = s.folder && set_rules(&s) && optimize_all(&s, file);
     if (s.folder) cleanup_run(&s.folder->cleanup);
     return good;
 }

@@ -97,6 +97,7 @@ def optimize(tmp_path, model, *options, target=None):
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
+    assert "(usage)" not in done.stderr, "no body's run is refused because of its options"
     return str(path), str(out), done.stdout
 
 
@@ -150,6 +151,25 @@ def test_the_body_of_a_loop(tmp_path):
     (graph,) = bodies(out)
     assert "BatchNormalization" not in {n.op_type for n in graph.node}
     same(path, out, {"x": X})
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--save-as-external-data --external-threshold 100",
+        "--check=0 --check-with onnxruntime --rtol 0.1 --atol 0.1",
+        "--discover 0.001 --rules-out FOLDER/new.rules",
+        "--discover 0.001 --rules-out FOLDER/new.rules --rules LIBRARY",
+        "--input-shape x:1,3,6,6 --input x=0..1 --explain choice --diff --seed 3",
+    ],
+)
+def test_a_body_is_optimized_whatever_is_asked_of_the_model(tmp_path, rules, words):
+    """Options whose partners concern the whole model alone are not passed on."""
+    words = words.replace("FOLDER", str(tmp_path)).replace("LIBRARY", str(rules)).split()
+    _, out, said = optimize(tmp_path, if_model(), "-v", *words)
+    assert said.count("of If 'choice', as a model of its own") == 2, said
+    for graph in bodies(out):
+        assert "BatchNormalization" not in {n.op_type for n in graph.node}
 
 
 def test_a_state_that_stays_the_same_weight(tmp_path):

@@ -9,6 +9,7 @@
    nothing. */
 #include "search/bodies.h"
 #include "search/folder.h"
+#include "search/optimize.h"
 #include "search/option_table.h"
 #include "search/search_command.h"
 #include <math.h>
@@ -101,7 +102,7 @@ static bool optimize_body(BodySearch *s, int k) {
     }
     run_say(r, "%s is optimized as a model of its own", b->name);
     const IsomerOptions o = body_options(s, b);
-    const int code = isomer_optimize(in, out, &o, &result);
+    const int code = optimize_within(r->o->dry_run ? NULL : r->blamed, in, out, &o, &result);
     char *bytes = NULL;
     size_t n = 0;
     bool good = !run_cancelled(r);
@@ -172,7 +173,7 @@ bool run_optimize_bodies(Run *r, Pieces *file) {
     s.result = ARENA_NEW(r->arena, Piece, s.n);
     const double spent = run_seconds(r) - r->stats.discovered.seconds;
     s.seconds = fmax(1, (run_command_seconds(r->o) - spent) / (n + 1));
-    s.folder = run_folder(r->source.model, r->arena, r->error);
+    s.folder = run_folder(r->arena, r->error);
     const bool good = s.folder && set_rules(&s) && optimize_all(&s, file);
     if (s.folder) cleanup_run(&s.folder->cleanup);
     return good;

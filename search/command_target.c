@@ -9,7 +9,7 @@
 CommandSearch *command_search_start(Run *r) {
     CommandSearch *s = ARENA_NEW(r->arena, CommandSearch, 1);
     s->r = r, s->threads = r->o->threads;
-    s->folder = run_folder(r->source.model, r->arena, r->error);
+    s->folder = run_folder(r->arena, r->error);
     return s;
 }
 

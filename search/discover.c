@@ -206,7 +206,7 @@ bool run_discover(Run *r) {
     Discovering d = {.r = r, .proved.arena = r->arena, .start = run_seconds(r)};
     d.until = d.start + r->o->discover;
     d.jobs = arena_format(r->arena, "%ld", cores < 1 ? 1 : cores > JOBS_MOST ? JOBS_MOST : cores);
-    d.folder = run_folder(r->source.model, r->arena, r->error);
+    d.folder = run_folder(r->arena, r->error);
     if (!d.folder) return false;
     run_say(r, "discovering rules for %.0f s", r->o->discover);
     const bool good = discover(&d, out);

@@ -47,8 +47,8 @@ static bool run_guarded(GuardedRun *c, bool (*what)(Run *, IsomerResult *), Isom
     return what(&c->run, out);
 }
 
-/* Makes one call of the library: `what` in a run of its own. */
-static int call_guarded(const char *in, const char *out, const IsomerOptions *o,
+/* Makes one call of the library: `what` in a run of its own. Run.blamed is `blamed`. */
+static int call_guarded(const char *in, const char *out, const char *blamed, const IsomerOptions *o,
                         bool (*what)(Run *, IsomerResult *), IsomerResult *result) {
     *result = (IsomerResult){0};
     GuardedRun *c = mem_realloc(NULL, sizeof *c);
@@ -61,7 +61,7 @@ static int call_guarded(const char *in, const char *out, const IsomerOptions *o,
     }
     locale_t host = uselocale(plain);
     memset(c, 0, sizeof *c);
-    c->run = (Run){.o = o, .error = &c->error, .in = in, .out = out};
+    c->run = (Run){.o = o, .error = &c->error, .in = in, .out = out, .blamed = blamed};
     c->run.stats = (RunStats){.start = process_clock(),
                               .predicted_before = -1,
                               .predicted_after = -1,
@@ -87,19 +87,24 @@ static int call_guarded(const char *in, const char *out, const IsomerOptions *o,
 }
 
 int isomer_optimize(const char *in, const char *out, const IsomerOptions *o, IsomerResult *result) {
-    return call_guarded(in, out, o, optimize_run, result);
+    return call_guarded(in, out, out, o, optimize_run, result);
+}
+
+int optimize_within(const char *blamed, const char *in, const char *out, const IsomerOptions *o,
+                    IsomerResult *result) {
+    return call_guarded(in, out, blamed, o, optimize_run, result);
 }
 
 void isomer_versions(char *text, size_t n) {
     IsomerOptions o;
     IsomerResult result;
     isomer_options(&o);
-    call_guarded("", NULL, &o, fill_versions, &result);
+    call_guarded("", NULL, NULL, &o, fill_versions, &result);
     const char *said = result.table ? result.table + strspn(result.table, " ") : result.message;
     snprintf(text, n, "%s", said);
     isomer_result_free(&result);
 }
 
 int isomer_list_rules(const IsomerOptions *o, IsomerResult *result) {
-    return call_guarded("", NULL, o, optimize_list_rules, result);
+    return call_guarded("", NULL, NULL, o, optimize_list_rules, result);
 }

@@ -151,6 +151,8 @@ typedef struct Run {
     /* What the run is told and what it works with. */
     const IsomerOptions *o;
     const char *in, *out;
+    /* A disagreement is written to the folder BLAMED.disagreement; NULL: nowhere. */
+    const char *blamed;
     IsomerTexts domain; /* the domains whose operators the result may use */
     Escape *escape;
     World *w;

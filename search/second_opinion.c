@@ -124,7 +124,7 @@ bool run_check_with(Run *r, const Derivation *d) {
     ModelWrite x = run_model_write(r, d);
     if (!r->o->check_with || (!derived && !run_new_source(r))) return true;
     if (!derived) x.graph = &r->source.original, x.known_sizes = false;
-    RunFolder *folder = run_folder(r->source.model, r->arena, r->error);
+    RunFolder *folder = run_folder(r->arena, r->error);
     if (!folder) return false;
     path = arena_format(r->arena, "%s/result.onnx", folder->path);
     bool good =

@@ -129,9 +129,6 @@ StringList model_external_files(const Model *, Arena *);
 /* Whether the model's external data can be copied into the folder of `path`: no other file there
    has the name of one of its files. */
 bool model_can_copy_external(Model *, const char *path, Arena *, Error *);
-/* Removes the copies of external data that model_write made in this folder, but never the model's
-   own files. */
-void model_remove_external(const Model *, const char *folder);
 /* Return the bytes that model_write would write, either as pieces of the model's file, of the
    World's constants and of the arena, or joined into one block. */
 bool model_pieces(Model *, const ModelWrite *, Arena *, Pieces *, Error *);

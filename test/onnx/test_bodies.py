@@ -5,7 +5,7 @@ import numpy, onnx, pytest
 import roundtrip
 from conftest import SLOWER
 from onnx import TensorProto as T, helper as h
-from small_models import measuring
+from small_models import WRONG, forged, measuring
 from unusual_models import X, constant, core, info, make, weights
 
 SLOW_IF = """import onnx
@@ -170,6 +170,28 @@ def test_a_body_is_optimized_whatever_is_asked_of_the_model(tmp_path, rules, wor
     assert said.count("of If 'choice', as a model of its own") == 2, said
     for graph in bodies(out):
         assert "BatchNormalization" not in {n.op_type for n in graph.node}
+
+
+@pytest.mark.parametrize("dry", [False, True])
+def test_the_reproducer_of_a_body_lies_next_to_the_result(tmp_path, dry):
+    """The planted rule forgets the mean. In a dry run the disagreement is said, not written."""
+    path, out, temporary = tmp_path / "in.onnx", tmp_path / "out.onnx", tmp_path / "temporary"
+    onnx.save(if_model(), path)
+    temporary.mkdir()
+    words = ["--measure-with", f"exec '{roundtrip.EAGER}'", "--cost-db", tmp_path / "costs"]
+    done = subprocess.run(
+        [roundtrip.OPTIMIZE, path, out, *words, "--rules", forged(tmp_path, WRONG)]
+        + ["--dry-run"] * dry,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=dict(os.environ, TMPDIR=str(temporary)),
+    )
+    assert done.returncode == 1 and "_branch of If 'choice': " in done.stderr, done.stderr
+    text = tmp_path / "out.onnx.disagreement" / "region.txt"
+    assert (f"see {text.parent}" in done.stderr) == text.exists() == (not dry)
+    assert not out.exists() and not list(temporary.iterdir())
+    assert dry or "rule wrong-batchnorm" in text.read_text()
 
 
 def test_a_state_that_stays_the_same_weight(tmp_path):

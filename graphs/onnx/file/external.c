@@ -292,15 +292,3 @@ bool model_can_copy_external(Model *m, const char *path, Arena *a, Error *e) {
     c.only_check = true;
     return external_each(a, m->x.bytes, m->path, copy_one, &c, e);
 }
-
-void model_remove_external(const Model *m, const char *folder) {
-    char path[PATH_MAX], from[PATH_MAX];
-    for (const MappedFile *f = m->external; f; f = f->next) {
-        const int n = snprintf(path, sizeof path, "%s/%s", folder, f->path),
-                  have = snprintf(from, sizeof from, "%s%s", m->folder, f->path);
-        if (n >= PATH_MAX || have >= PATH_MAX || is_same_file(from, path)) continue;
-        unlink(path);
-        for (char *slash; (slash = strrchr(path, '/')) && (size_t)(slash - path) > strlen(folder);)
-            *slash = 0, rmdir(path);
-    }
-}

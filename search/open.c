@@ -180,6 +180,7 @@ static bool switch_to_memory(Run *r, const Pieces *file) {
     model_close(r->source.model);
     world_free(r->w);
     r->source.model = NULL, r->w = NULL;
+    r->profile = NULL; /* its nodes are those of the old file */
     r->w = graph_world_new(r->escape, 0);
     return true;
 }

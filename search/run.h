@@ -172,7 +172,7 @@ typedef struct Run {
     uint64_t seed; /* seed of random data: given by --seed or the log */
     RunInputs inputs;
     const char *helper;  /* the program that runs both models for --check-with */
-    const char *profile; /* what profile-onnxruntime printed; NULL: nothing */
+    const char *profile; /* what profile-onnxruntime printed of `source`; NULL: nothing */
     /* Part of the target's name in the cost file: a digest of what its helper measures with, such
        as the version of a library and the processor, or "". NULL: the helper was not asked yet. */
     const char *target_identity;

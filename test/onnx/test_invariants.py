@@ -403,3 +403,35 @@ def test_frozen(tmp_path):
     first = roundtrip.read(str(tmp_path / "out.onnx"))
     moved(tmp_path, model, "--frozen")
     assert roundtrip.read(str(tmp_path / "out.onnx")) == first
+
+
+def test_the_profile_is_that_of_the_moved_nodes(tmp_path):
+    """--discover has ONNX Runtime profiled first, when nodes still have other numbers. No rule
+    applies here, so the report says which nodes lose most: the one after the loop is among them.
+    """
+    size = (256, 256)
+    nodes = [node("MatMul", "x w", "p"), node("Add", "p s", "sum"), node("Tanh", "sum", "next")]
+    body = h.make_graph(
+        [*nodes, *GO],
+        "body",
+        [info("i", (), T.INT64), info("go", (), T.BOOL), info("s", size)],
+        [info("more", (), T.BOOL), info("next", size)],
+    )
+    repeat = h.make_node("Loop", ["n", "", "y"], ["last"], "repeat", body=body)
+    wide = (1500, 1500)
+    model = make(
+        [repeat, node("Erf", "z", "slow")],
+        [info("x", size), info("y", size), info("z", wide)],
+        [info("last", size), info("slow", wide)],
+        [constant("n", numpy.int64(20)), constant("w", DRAW.normal(size=size).astype("f"))],
+    )
+    report = tmp_path / "report"
+    optimize(
+        *(tmp_path, model, "--enable", "pow-square", "--report", report),
+        *("--discover", "0.01", "--rules-out", tmp_path / "own.rules"),
+        target="onnxruntime",
+    )
+    found = json.loads(report.read_text())
+    assert found["moved"]["bodies"] and not found["moved"]["note"]
+    loses = [line.split()[0] for line in found["headroom"].splitlines() if " % " in line]
+    assert "slow_node" in loses, found["headroom"]

@@ -131,11 +131,20 @@ static TrialResult check_sizes(Run *r, const Derivation *d) {
 }
 
 /* Keeps the user's file although a result gains, for the reason that check_note says. With
-   --fix-dims the file with the numbers in it is kept. */
+   --fix-dims the file with the numbers in it is kept. What was compared is forgotten, since it was
+   the result. */
 static void keep_unconfirmed(Run *r, Derivation *d) {
+    RunStats *s = &r->stats;
     run_keep_original(r, d);
-    r->stats.unconfirmed = true;
+    s->unconfirmed = true;
+    s->output = NULL;
+    s->check_absolute = s->check_relative = 0;
+    s->check_unstable = s->check_zero = false;
+    s->applications = s->applications_compared = s->constants = s->constants_compared = 0;
     r->input_returned = !r->sizes_fixed;
+    if (!r->input_returned) return;
+    if (s->nmoved && !s->moved_note) s->moved_note = "the original is kept";
+    if (s->nbody && !s->bodies_note) s->bodies_note = "the original is kept";
 }
 
 static bool check_result(Run *r, Derivation *d) {

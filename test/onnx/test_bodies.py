@@ -1,11 +1,12 @@
 """The bodies of If and Loop are optimized like models and put back."""
 
-import os, subprocess
+import json, os, subprocess
 import numpy, onnx, pytest
 import roundtrip
 from conftest import SLOWER
 from onnx import TensorProto as T, helper as h
-from small_models import WRONG, forged, measuring
+from small_models import WRONG, forged, measuring, target
+from test_numbers import OVERFLOWS
 from unusual_models import X, constant, core, info, make, weights
 
 SLOW_IF = """import onnx
@@ -224,6 +225,42 @@ def test_the_whole_model_decides(tmp_path):
     command = measuring(tmp_path / "target", "price(path)", SLOW_IF)
     path, out, said = optimize(tmp_path, if_model(), target=command)
     assert "these bodies are not used" in said and roundtrip.read(out) == roundtrip.read(path)
+
+
+TWICE = """rule relu-once
+  axes b = 1..4
+  %x : F [b..]
+from
+  %y = relu %x
+  %z = relu %y
+  out %z
+to
+  %y = relu %x
+  out %y
+
+"""
+
+
+def test_bodies_of_a_result_that_is_not_confirmed_are_not_called_used(tmp_path):
+    """The bodies gain, but then a rule is applied whose result overflows on other data."""
+    nodes = [h.make_node("Relu", ["x"], ["a"]), h.make_node("Relu", ["a"], ["b"])]
+    nodes.append(h.make_node("Neg", ["b"], ["c"]))
+    branches = [h.make_graph(renamed(nodes, k), k, [], [info("c" + k, None)]) for k in "tf"]
+    choice = dict(zip(("then_branch", "else_branch"), branches))
+    around = [h.make_node("If", ["cond"], ["z"], "choice", **choice)]
+    around += [h.make_node("Exp", ["x"], ["e"]), h.make_node("Relu", ["x"], ["r"])]
+    around += [h.make_node("Exp", ["r"], ["f"]), h.make_node("Div", ["e", "f"], ["y"])]
+    outputs = [info("z", (1, 3, 6, 6)), info("y", (1, 3, 6, 6))]
+    model = make(around, [info("x"), info("cond", (), T.BOOL)], outputs, [])
+    price = "1 + sum(map(data.count, (b'Relu', b'Exp')))"
+    report = tmp_path / "r.json"
+    rules = forged(tmp_path, TWICE + OVERFLOWS.replace("0..2", "0..4"))
+    words = ["--report", str(report), "--rules", rules]
+    path, out, said = optimize(tmp_path, model, *words, target=target(tmp_path, price))
+    assert "could not be confirmed" in said and roundtrip.read(out) == roundtrip.read(path)
+    found = json.loads(report.read_text())["bodies"]
+    assert len(found["reports"]) == 2 and found["note"] == "the original is kept"
+    assert "these bodies are not used: the original is kept" in said
 
 
 @pytest.mark.parametrize("options", [["--rules", "none"], ["--proof-log", "log"]])

@@ -73,6 +73,9 @@ def test_a_result_that_is_unconfirmed_at_one_size_is_not_written(optimize, tmp_p
     said = json.loads(report.read_text())
     assert done.returncode == 0 and not said["changed"] and not said["check"]["done"], done.stdout
     assert "the original is kept, because the result could not be confirmed at n=7" in done.stdout
+    check = said["check"]  # nothing is said of the result that was dropped
+    assert check["outputs"] == {} and check["max_absolute"] == check["max_relative"] == 0
+    assert check["applications"] == check["constants"] == 0 == check["applications_compared"]
     assert "nothing gains" not in done.stdout and done.stdout.endswith("the file is unchanged\n")
     assert out.read_bytes() == path.read_bytes()
 

@@ -21,10 +21,14 @@ static bool is_logged_match(void *user, const Match *m) {
     return false;
 }
 
-static const Value *values_of(Arena *a, const Numbering *n, int count, const uint32_t number[]) {
-    Value *v = ARENA_NEW(a, Value, count);
-    for (int k = 0; k < count; k++) v[k] = numbering_value(n, number[k]);
-    return v;
+/* *v receives the values with these numbers. Returns false if the graph lacks one. */
+static bool find_values(Arena *a, const Numbering *n, int count, const uint32_t number[],
+                        const Value **v) {
+    Value *found = ARENA_NEW(a, Value, count);
+    bool all = true;
+    for (int k = 0; k < count; k++) all &= (found[k] = numbering_value(n, number[k])) != 0;
+    *v = found;
+    return all;
 }
 
 static bool find_step(Derivation *d, Matcher *matcher, const Numbering *n, const LogStep *s,
@@ -35,8 +39,10 @@ static bool find_step(Derivation *d, Matcher *matcher, const Numbering *n, const
         return error_set(e, E_CHECK, s->name,
                          "the proof log uses a rule that is unknown or disabled");
     LoggedMatch x = {.arena = a, .step = s};
-    x.root = values_of(a, n, s->nroot, s->root);
-    x.input = values_of(a, n, s->ninput, s->input);
+    if (!find_values(a, n, s->nroot, s->root, &x.root) ||
+        !find_values(a, n, s->ninput, s->input, &x.input))
+        return error_set(e, E_CHECK, s->name,
+                         "the proof log applies it to a value that the graph does not have");
     for (; i && !x.found; i = library_instance_next(d->library, i))
         if (s->nroot == i->from.nout && s->ninput == i->ninput)
             matcher_run_at(matcher, i, x.root, is_logged_match, &x);

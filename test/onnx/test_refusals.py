@@ -60,6 +60,8 @@ def test_a_log_that_does_not_fit_is_refused(optimize, costly, tmp_path):
     changes = [
         (r"roots (\d+)", lambda m: f"roots {int(m[1]) + 1}", 1, "match"),
         (r"inputs (\d+)", lambda m: f"inputs {int(m[1]) + 1}", 1, "match"),
+        (r"roots (\d+)", lambda m: "roots 99999", 1, "a value that the graph does not have"),
+        (r"inputs (\d+)", lambda m: "inputs 99999", 1, "a value that the graph does not have"),
         (r"apply [\w-]+ \w{4}", lambda m: m[0][:-4] + "0000", 1, "do not load"),
         (r"rules \w{4}", lambda m: "rules 0000", 1, "other rules"),
         (r"end\n", lambda m: "", 3, "expected round, apply or end"),

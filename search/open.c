@@ -13,6 +13,7 @@
 #include "search/option_table.h"
 #include "search/second_opinion.h"
 #include "search/show/show.h"
+#include "search/stop.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -107,9 +108,15 @@ static void drop_unwritable(Run *r) {
 
 /* Switches off rules that turn signed bytes into unsigned ones, or the reverse, if the target is
    another runtime and the processor's sums of products of one signed and one unsigned byte
-   saturate, since the result would differ there. The built-in runtime avoids such sums. */
-static void drop_saturating(Run *r) {
-    if (!r->o->measure_with || !byte_products_saturate()) return;
+   saturate, since the result would differ there. The built-in runtime avoids such sums. A frozen
+   run asks about the processor of the run that measured. Returns false with the run's error set on
+   failure. */
+static bool drop_saturating(Run *r) {
+    if (!r->o->measure_with) return true;
+    Stop kept = stop_open(r, r->o->measure_with, "byte products", 0);
+    if (kept.at == STOP_NEVER) kept.at = byte_products_saturate();
+    if (!stop_keep(&kept)) return false;
+    if (!kept.at) return true;
     for (int k = 0; k < r->library.n; k++) {
         LibraryRule *rule = &r->library.rule[k];
         if (!rule->on || !rule->changes_bytes) continue;
@@ -119,6 +126,7 @@ static void drop_saturating(Run *r) {
                 "this processor",
                 rule->rule->name);
     }
+    return true;
 }
 
 /* Opens the log to follow, and sets the seed. A result is checked again on the data of the run that
@@ -287,6 +295,6 @@ bool run_open(Run *r) {
                         open_inputs(r) && run_can_show(r->o, r->arena, r->error) &&
                         run_can_check_with(r) && run_discover(r) && run_open_library(r) &&
                         open_costs(r) && open_bodies(r);
-    if (opened) drop_unwritable(r), drop_saturating(r);
-    return opened;
+    if (opened) drop_unwritable(r);
+    return opened && drop_saturating(r);
 }

@@ -9,19 +9,30 @@
 #include "search/command_target.h"
 #include "search/confirm.h"
 #include "search/part_time.h"
+#include "search/stop.h"
 #include <math.h>
 
-/* Returns the number of threads that --also-threads asks for; 0: nothing is measured. If bodies
-   were optimized, nothing is: the search only knows the model that already has the new bodies. */
-static int threads_wanted(const CommandSearch *s) {
-    const Run *r = s->r;
-    const int given = r->o->also_threads, cores = process_cores();
+/* Returns all cores of the machine, or 0 if they are few or timing takes too long. */
+static int threads_here(const CommandSearch *s) {
+    const int cores = process_cores();
     const double seconds = CONFIRM_LEAST * CANDIDATE_CALLS * s->baseline;
-    if (!s->reads_inputs || r->stats.bodies_ratio > 0) return 0;
-    if (given >= 0) return given;
-    if (s->threads > 1 || cores < 2 || seconds > TIME_OTHER_THREADS * run_command_seconds(r->o))
-        return 0;
+    if (cores < 2 || seconds > TIME_OTHER_THREADS * run_command_seconds(s->r->o)) return 0;
     return cores < BACKEND_THREADS ? cores : BACKEND_THREADS;
+}
+
+/* *n receives the number of threads that --also-threads asks for; 0: nothing is measured. If bodies
+   were optimized, nothing is: the search only knows the model that already has the new bodies. By
+   default the number depends on the machine and the time limit, so a frozen run takes that of the
+   run that measured. Returns false with the run's error set on failure. */
+static bool threads_wanted(const CommandSearch *s, int *n) {
+    const int given = s->r->o->also_threads;
+    *n = given > 0 ? given : 0;
+    if (!s->reads_inputs || s->r->stats.bodies_ratio > 0) return *n = 0, true;
+    if (given >= 0 || s->threads > 1) return true;
+    Stop kept = stop_open(s->r, s->device, "other threads", 0);
+    if (kept.at == STOP_NEVER) kept.at = threads_here(s);
+    *n = kept.at;
+    return stop_keep(&kept);
 }
 
 /* If the candidate, whose ratio on the threads of the search is given, seems to lose in the product
@@ -169,8 +180,9 @@ static void keep_choice(CommandSearch *s, int threads, const Choice *c, int *bes
 }
 
 bool other_threads_choose(CommandSearch *s, int *best, SizeGain *gain) {
-    const int threads = threads_wanted(s);
+    int threads;
     CommandSearch *at;
+    if (!threads_wanted(s, &threads)) return false;
     if (!threads || run_signalled(s->r)) return !run_cancelled(s->r);
     bool good = time_there(s, *best, gain->ratio, threads, &at);
     if (good && at->candidate[1].ratio > 0) {

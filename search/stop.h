@@ -1,6 +1,7 @@
 /* stop.h -- remembers where a run ended a part of its search because time was over, or because too
    little was promised by then: as the amount of work that was done, kept in the cost file. A frozen
-   run goes exactly as far without asking the clock, so it finds the same on any machine. */
+   run goes exactly as far without asking the clock, so it finds the same on any machine. Other
+   numbers that depend on the machine and decide what is found are kept in the same way. */
 #ifndef ISOMER_STOP_H
 #define ISOMER_STOP_H
 #include "search/run.h"

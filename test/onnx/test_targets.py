@@ -350,6 +350,36 @@ def test_places_that_lose_on_other_threads_are_left(tmp_path):
     assert run("all", loses, "--also-threads", "0")[0] == []
 
 
+def test_a_frozen_run_counts_the_threads_of_the_run_that_measured(tmp_path):
+    """By default these are all cores, unless timing takes too long. Here rewriting loses there."""
+    count = "data.count(b'BatchNormalization')"
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        pytest.skip("the machine has a single core")
+    loses = f"1e-3 * ((20 - {count}) if '--threads=' in str(sys.argv) else (30 + {count}))"
+    own, _ = pretended(tmp_path, target(tmp_path, loses))
+    model, out = net(tmp_path / "m.onnx"), tmp_path / "o.onnx"
+    words = [own, model, out, *SHAPE, "--enable", "conv-batchnorm"]
+    words += ["--cost-db", tmp_path / "costs", "--measure-with", "pretended"]
+
+    def changed(*more, cores=cores):
+        done = subprocess.run(
+            [*words, *more],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            preexec_fn=lambda: os.sched_setaffinity(0, cores),
+        )
+        assert done.returncode == 0, done.stderr
+        return out.read_bytes() != model.read_bytes()
+
+    assert not changed()
+    assert not changed("--frozen", "--time-limit", "1e-6")
+    assert not changed("--frozen", cores=cores[:1])
+    assert changed(cores=cores[:1])
+    assert changed("--frozen")
+
+
 def test_what_grows_too_much_is_made_smaller(optimize, tmp_path):
     """Some of the places that gain, not all, are given up until the file is small enough."""
     model, out = net(tmp_path / "m.onnx"), tmp_path / "o.onnx"

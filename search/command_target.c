@@ -18,6 +18,7 @@ CommandSearch *command_search_again(const CommandSearch *s, const ModelCandidate
     CommandSearch *again = ARENA_NEW(s->r->arena, CommandSearch, 1);
     *again = (CommandSearch){.r = s->r,
                              .threads = threads,
+                             .original_replaces = s->original_replaces,
                              .folder = s->folder,
                              .origins = s->origins,
                              .ncandidate = 2,

@@ -35,6 +35,8 @@ typedef struct CommandSearch {
     const char *device; /* the target's name in the cost file */
     int threads;        /* threads of the target */
     bool reads_inputs;  /* the target reads our input data from files in the folder */
+    /* Candidate 0 would replace candidate 1, the user's file, and not the reverse. */
+    bool original_replaces;
     RunFolder *folder;
     /* run_seconds at which the search ends, early enough to confirm its result. */
     double search_until;

@@ -3,10 +3,12 @@
 #define ISOMER_OTHER_SIZES_H
 #include "search/model_candidates.h"
 
-typedef struct SizeGain { /* what a candidate gains at the set of sizes where it gains least */
-    double ratio;         /* its time / the original's there; <= 0: it failed at one of the sets */
-    double baseline;      /* seconds of the original there */
-    const char *sizes;    /* the name of that set, "seq=128"; NULL: the run has only one */
+/* What a candidate gains over the original at the set of sizes where it gains least; what the
+   original gains over the candidate if CommandSearch.original_replaces is set. */
+typedef struct SizeGain {
+    double ratio;      /* its time / the original's there; <= 0: it failed at one of the sets */
+    double baseline;   /* seconds of the original there */
+    const char *sizes; /* the name of that set, "seq=128"; NULL: the run has only one */
 } SizeGain;
 /* Returns what is known of a candidate that was confirmed at the first set of sizes. */
 SizeGain first_sizes_gain(const CommandSearch *, const ModelCandidate *);

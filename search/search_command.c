@@ -253,39 +253,40 @@ static bool confirm_file(CommandSearch *s, const Pieces *file) {
            confirm(s, s->confirm_until, &other);
 }
 
-bool search_command_compare(Run *r, const Pieces *file, double *before, double *ratio) {
+/* Does the same at all sets of sizes. *gain receives the least gain of the file over the original
+   or, if `file` is NULL, of the original over the user's file. */
+static bool compare_file(Run *r, const Pieces *file, SizeGain *gain) {
     CommandSearch *s = command_search_start(r);
-    SizeGain gain = {0};
-    const bool good = confirm_file(s, file) && other_sizes_time(s, &s->candidate[1], &gain);
-    *before = gain.baseline, *ratio = gain.ratio, r->stats.sizes = gain.sizes;
+    s->original_replaces = !file;
+    *gain = (SizeGain){0};
+    const bool good = confirm_file(s, file) && other_sizes_time(s, &s->candidate[1], gain);
     command_search_end(s);
     return good;
 }
 
 bool search_command_inlining(Run *r, bool *gains) {
-    CommandSearch *s = command_search_start(r);
-    const bool good = confirm_file(s, NULL);
-    const double ratio = good ? s->candidate[1].ratio : -1;
-    *gains = ratio * RUN_GAIN >= 1;
-    if (*gains)
-        r->stats.measured_before = s->baseline * ratio, r->stats.measured_after = s->baseline;
-    command_search_end(s);
-    return good;
+    SizeGain gain;
+    if (!compare_file(r, NULL, &gain)) return false;
+    *gains = gains_what_counts(&gain);
+    if (!*gains) return true;
+    r->stats.sizes = gain.sizes;
+    r->stats.measured_before = gain.baseline, r->stats.measured_after = gain.baseline * gain.ratio;
+    return true;
 }
 
 bool search_command_keep(Run *r, Pieces *file, const char **note) {
     RunStats *s = &r->stats;
-    double before, ratio;
-    if (!search_command_compare(r, file, &before, &ratio)) return false;
-    if (ratio > 0 && ratio <= RUN_GAIN) {
-        if (s->bodies_ratio <= 0) s->bodies_before = before, s->bodies_ratio = 1;
-        s->bodies_ratio *= ratio;
+    SizeGain gain;
+    if (!compare_file(r, file, &gain)) return false;
+    if (gains_what_counts(&gain)) {
+        if (s->bodies_ratio <= 0) s->bodies_before = gain.baseline, s->bodies_ratio = 1;
+        s->bodies_ratio *= gain.ratio, s->sizes = gain.sizes;
         return true;
     }
-    *note = arena_format(r->arena, "in the whole model, on the data of this run, %s",
-                         ratio > 0
-                             ? arena_format(r->arena, "the gain is %.1f %%", (1 / ratio - 1) * 100)
-                             : "they fail");
+    *note = arena_format(
+        r->arena, "in the whole model, on the data of this run, %s",
+        gain.ratio > 0 ? arena_format(r->arena, "the gain is %.1f %%", (1 / gain.ratio - 1) * 100)
+                       : "they fail");
     return *file = (Pieces){0}, true;
 }
 

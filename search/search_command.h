@@ -7,15 +7,13 @@
 
 /* Leaves the best result in the derivation. */
 bool search_command(Run *, Derivation *);
-/* Times another file against the original on the target, in several batches. *before receives the
-   original's seconds; *ratio the file's seconds / the original's, the greatest over the sets of
-   sizes, or <= 0 if the file does not run. */
-bool search_command_compare(Run *, const Pieces *file, double *before, double *ratio);
-/* Does the same and decides whether to keep the file. If it gains 3 %, it is kept, and the run's
+/* Times another file against the original on the target, in several batches, and decides whether to
+   keep it. If it gains 3 %, at the set of sizes where it gains least, it is kept, and the run's
    stats receive the gain; otherwise *file becomes empty, and *note says why. */
 bool search_command_keep(Run *, Pieces *file, const char **note);
 /* For a source in which functions or Ifs were inlined: *gains receives whether that alone gains 3 %
-   over the user's file. If so, the run's stats receive both times. */
+   over the user's file, at the set of sizes where it gains least. If so, the run's stats receive
+   both times. */
 bool search_command_inlining(Run *, bool *gains);
 /* For --headroom: *text receives, in the run's arena, how far the original is from the machine's
    roofline on the target. E_USAGE or E_ENVIRONMENT: the target provides no profile. */

@@ -2,7 +2,7 @@
 frozen cost file."""
 
 import json, os, re, shutil, sqlite3, subprocess, sys
-import numpy, onnx, onnxruntime, pytest
+import numpy, onnx, onnx.parser, onnxruntime, pytest
 from small_models import PROGRAM, ROOT, SHAPE, agree, measuring, net, roots, target
 
 
@@ -268,6 +268,64 @@ def test_the_gain_at_the_worst_of_several_sizes(tmp_path):
     left, said = run("elsewhere", f"(60 + {count})", "--also-threads", "2")
     assert left == ["norm0"], left
     assert said["measured_seconds"] == pytest.approx({"before": 0.066, "after": 0.061}, rel=1e-3)
+
+
+def test_a_command_of_ones_own_is_not_told_of_sizes(optimize, tmp_path):
+    """So it times the result once, and no sizes are named."""
+    model, out, report = net(tmp_path / "m.onnx"), tmp_path / "o.onnx", tmp_path / "r.json"
+    sizes = ["--dim", "batch=1", "--dim", "h=40,20", "--dim", "w=40,20"]
+    costs = ["--cost-db", tmp_path / "costs", "--report", report]
+    command = ["--measure-with", target(tmp_path, "1 + data.count(b'BatchNormalization')")]
+    done = optimize(model, out, *sizes, *costs, *command, "-v")
+    said = json.loads(report.read_text())
+    assert done.returncode == 0 and said["changed"] and said["sizes"] is None, done.stderr
+    assert "of the sizes given" not in done.stdout and "at h=20" not in done.stderr
+
+
+ONCE = """<ir_version: 8, opset_import: ["" : 17, "my" : 1]> g (float[N] x) => (float[N] y)
+    { y = my.Once (x) } <domain: "my", opset_import: ["" : 17]> Once (a) => (b) { b = Exp (a) }"""
+
+
+@pytest.mark.parametrize("small, sizes", [(1.5, "N=4"), (10, "N=8"), (1, None)])
+def test_inlining_counts_by_its_least_gain_at_any_sizes(tmp_path, small, sizes):
+    """Calls take twice as long with 8 elements, and `small` times as long with 4."""
+    model, out, report = tmp_path / "m.onnx", tmp_path / "o.onnx", tmp_path / "r.json"
+    onnx.save(onnx.parser.parse_model(ONCE), model)
+    few = "'--input-shape=x:4' in sys.argv"
+    seconds = f"1e-3 * (({small} if {few} else 2) if onnx.load(path).functions else 1)"
+    own, _ = pretended(tmp_path, measuring(tmp_path / "target", seconds, setup="import onnx"))
+    words = [own, model, out, "--dim", "N=8,4", "--measure-with", "pretended"]
+    words += ["--cost-db", tmp_path / "costs", "--report", report]
+    for more in ([], ["--frozen"]):
+        done = subprocess.run([*words, *more], capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        said = json.loads(report.read_text())
+        assert said["sizes"] == sizes and said["changed"] == bool(sizes), done.stdout
+        assert (out.read_bytes() == model.read_bytes()) == (not sizes)
+        if sizes:
+            least = {"before": min(small, 2) / 1000, "after": 0.001}
+            assert said["measured_seconds"] == pytest.approx(least, rel=1e-3)
+
+
+LOOP = """<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y)
+    <int64 n = {3}, float two = {2}>
+    { y = Loop (n, , x) <body = b (int64 i, bool c, float[N] s) => (bool d, float[N] t)
+        { p = Pow (s, two)  q = Sin (p)  t = Cos (q)  d = Identity (c) }> }"""
+
+
+def test_bodies_that_are_not_used_leave_no_sizes(tmp_path):
+    """The body gains by itself, but not in the model."""
+    model, out, report = tmp_path / "m.onnx", tmp_path / "o.onnx", tmp_path / "r.json"
+    onnx.save(onnx.parser.parse_model(LOOP), model)
+    seconds = "1 if b'Loop' in data else 1 + data.count(b'Pow')"
+    own, _ = pretended(tmp_path, target(tmp_path, seconds))
+    words = [own, model, out, "--dim", "N=8,4", "--measure-with", "pretended"]
+    words += ["--cost-db", tmp_path / "costs", "--report", report]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(report.read_text())
+    assert said["bodies"]["note"] and said["sizes"] is None, done.stdout
+    assert "of the sizes given" not in done.stdout
 
 
 def test_the_result_on_other_threads(tmp_path):

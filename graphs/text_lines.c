@@ -38,12 +38,8 @@ void value_print(const char *name, Text *t) {
         text_add(t, "%%%s", name);
         return;
     }
-    text_add(t, "%%\"");
-    for (p = name; *p; p++)
-        if (*p == '"' || *p == '\\') text_add(t, "\\%c", *p);
-        else if ((unsigned char)*p < 32) text_add(t, "\\x%02X", (unsigned)*p);
-        else text_bytes(t, p, 1);
-    text_add(t, "\"");
+    text_add(t, "%%");
+    text_string(t, name);
 }
 
 static bool scan_failed(const Scan *s) { return s->error && s->error->kind; }

@@ -95,9 +95,29 @@ static void step_print_line(const LogStep *s, Text *t) {
     text_add(t, "\n");
 }
 
+static void text_print(const char *word, const char *text, Text *t) {
+    text_add(t, "%s ", word);
+    text_string(t, text);
+    text_add(t, "\n");
+}
+
+static void texts_print(const char *word, StringList list, Text *t) {
+    for (int k = 0; k < list.n; k++) text_print(word, list.v[k], t);
+}
+
+static void options_print(const ProofLog *l, Text *t) {
+    text_add(t, "growth %lld\nseed %lld\n", (long long)l->growth, (long long)l->seed);
+    if (l->fold_limit >= 0) text_add(t, "fold-limit %lld\n", (long long)l->fold_limit);
+    if (l->allow) text_print("allow", l->allow, t);
+    texts_print("domain", l->domain, t);
+    texts_print("dim", l->dim, t);
+    texts_print("input-shape", l->input_shape, t);
+    if (l->input_returned) text_add(t, "input-returned\n");
+}
+
 void prooflog_print(const ProofLog *l, Text *t) {
-    text_add(t, "isomer-proof 1\nmodel %s\nrules %s\ngrowth %lld\nseed %lld\n", l->model, l->rules,
-             (long long)l->growth, (long long)l->seed);
+    text_add(t, "isomer-proof 2\nmodel %s\nrules %s\n", l->model, l->rules);
+    options_print(l, t);
     for (int r = 0; r < l->n; r++) {
         text_add(t, "round\n");
         for (int k = 0; k < l->v[r].n; k++) step_print_line(&l->v[r].v[k], t);
@@ -157,18 +177,57 @@ static bool read_step(Arena *a, Scan *s, LogRound *round) {
            read_numbers(a, s, "inputs", &step->ninput, &step->input);
 }
 
+static bool read_version(Scan *s) {
+    int64_t version;
+    if (!scan_word(s, "isomer-proof") || !scan_int(s, &version) || version < 1 || version > 2)
+        return scan_fail(s, s->at, "not a proof log: expected isomer-proof 2");
+    return version == 2 ||
+           scan_fail(s, s->at,
+                     "a proof log of an earlier version, which lacks options that a replay needs: "
+                     "make it again with --proof-log");
+}
+
+/* Reads one text if the word is next. *text receives it, otherwise NULL. */
+static bool read_text(Arena *a, Scan *s, const char *word, const char **text) {
+    Text t = text_new(a);
+    *text = NULL;
+    if (!scan_word(s, word)) return true;
+    if (!scan_string(s, &t)) return scan_fail(s, s->at, "expected %s \"TEXT\"", word);
+    *text = t.data ? t.data : "";
+    return true;
+}
+
+/* Reads as many texts as follow, with the word before each. */
+static bool read_texts(Arena *a, Scan *s, const char *word, StringList *list) {
+    for (const char *text;;) {
+        if (!read_text(a, s, word, &text)) return false;
+        if (!text) return true;
+        ARENA_APPEND(a, list->v, list->n, text);
+    }
+}
+
+static bool read_options(Arena *a, Scan *s, ProofLog *l) {
+    if (!scan_word(s, "growth") || !scan_int(s, &l->growth))
+        return scan_fail(s, s->at, "expected growth BYTES");
+    if (scan_word(s, "seed") && (!scan_int(s, &l->seed) || l->seed < 0))
+        return scan_fail(s, s->at, "expected seed NUMBER, 0 or more");
+    l->fold_limit = -1;
+    if (scan_word(s, "fold-limit") && (!scan_int(s, &l->fold_limit) || l->fold_limit < 0))
+        return scan_fail(s, s->at, "expected fold-limit BYTES, 0 or more");
+    if (!read_text(a, s, "allow", &l->allow) || !read_texts(a, s, "domain", &l->domain) ||
+        !read_texts(a, s, "dim", &l->dim) || !read_texts(a, s, "input-shape", &l->input_shape))
+        return false;
+    l->input_returned = scan_word(s, "input-returned");
+    return true;
+}
+
 bool prooflog_parse(Arena *a, const char *file, const char *text, size_t n, ProofLog *l, Error *e) {
     Scan s = scan_new(file, text, n, e);
-    int64_t version;
     LogRound *round = NULL;
     *l = (ProofLog){0};
-    if (!scan_word(&s, "isomer-proof") || !scan_int(&s, &version) || version != 1)
-        return scan_fail(&s, s.at, "not a proof log: expected isomer-proof 1");
+    if (!read_version(&s)) return false;
     if (!read_digest(&s, "model", l->model) || !read_digest(&s, "rules", l->rules)) return false;
-    if (!scan_word(&s, "growth") || !scan_int(&s, &l->growth))
-        return scan_fail(&s, s.at, "expected growth BYTES");
-    if (scan_word(&s, "seed") && (!scan_int(&s, &l->seed) || l->seed < 0))
-        return scan_fail(&s, s.at, "expected seed NUMBER, 0 or more");
+    if (!read_options(a, &s, l)) return false;
     while (!scan_word(&s, "end")) {
         if (scan_word(&s, "round")) round = prooflog_round(a, l);
         else if (round && scan_word(&s, "apply")) {

@@ -5,11 +5,18 @@
    else the World holds. The applications of one round refer to the same graph and are made
    together.
 
-     isomer-proof 1
-     model 0123..            digest of the model's bytes
+     isomer-proof 2
+     model 0123..            digest of the model's bytes, after calls of functions and Ifs were
+                             replaced by their nodes and sizes were fixed
      rules 4567..            digest of the rules that are used
      growth 1048576          bytes that folding constants may add
      seed 7                  of the data on which the result was checked; if absent: 0
+     fold-limit 4096         --fold-limit; if absent: no limit
+     allow "drops+defines"   --allow; if absent: no classes
+     domain "com.microsoft"  a domain whose operators the result may use; a line for each
+     dim "seq=128"           --dim and --input-shape of --fix-dims, a line for each; if absent, no
+     input-shape "x:1,128"   sizes were fixed
+     input-returned          the result is the file that was read, with its functions and Ifs
      round
      apply conv-batchnorm 89ab.. lengths 2 2 roots 12 inputs 3 4 7 8 9 10
      round
@@ -17,6 +24,7 @@
      end */
 #ifndef ISOMER_PROOFLOG_H
 #define ISOMER_PROOFLOG_H
+#include "ops/base/options.h"
 #include "rules/match.h"
 
 /* Post-order numbers of a graph's values, from 1. */
@@ -43,12 +51,17 @@ typedef struct LogRound {
 typedef struct ProofLog {
     char model[33], rules[33];
     int64_t growth;
-    int64_t seed; /* >= 0 */
+    int64_t seed;       /* >= 0 */
+    int64_t fold_limit; /* < 0: none */
+    const char *allow;  /* NULL: nothing */
+    StringList domain, dim, input_shape;
+    bool input_returned;
     int n, room;
     LogRound *v;
 } ProofLog;
 void prooflog_print(const ProofLog *, Text *);
-/* Parses a proof log. Fails with E_INVALID, line and column. */
+/* Parses a proof log. Fails with E_INVALID, line and column, also for logs of version 1, which lack
+   options that a replay needs. */
 bool prooflog_parse(Arena *, const char *file, const char *text, size_t n, ProofLog *, Error *);
 /* The digest of the rules that a log names, as they are in `set`: identifiers and verdicts. Fails
    with E_CHECK if a rule is missing or has another identifier. */

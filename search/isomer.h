@@ -107,7 +107,9 @@ typedef struct IsomerOptions {
     /* result.changes says which rules made these nodes, and from which others. */
     IsomerTexts explain;
     const char *proof_log; /* every step from the original to the result, for `replay` */
-    const char *replay;    /* a proof log to follow instead of searching */
+    /* A proof log to follow instead of searching. allow, domain, fold_limit, max_growth and the
+       sizes to fix are taken from it. */
+    const char *replay;
 
     int external; /* not 0: weights are written to one file next to the result, OUT.data */
     int64_t external_threshold; /* only weights of at least this many bytes */

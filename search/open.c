@@ -129,13 +129,42 @@ static bool drop_saturating(Run *r) {
     return true;
 }
 
+static IsomerTexts texts_joined(Arena *a, IsomerTexts first, StringList more) {
+    StringList all = {0, ARENA_NEW(a, const char *, first.n + more.n)};
+    for (int k = 0; k < first.n; k++) all.v[all.n++] = first.v[k];
+    for (int k = 0; k < more.n; k++) all.v[all.n++] = more.v[k];
+    return (IsomerTexts){all.n, all.v};
+}
+
+/* Takes from the log the options that decide how it numbers values and which rules it may use, and
+   refuses those of them that are given as well. Sizes that were fixed are added to those given. */
+static bool take_options(Run *r) {
+    static const char *const none[] = {"none"};
+    IsomerOptions *o = &r->inputs.options;
+    const ProofLog *l = &r->log;
+    const char *given = o->allow             ? "--allow"
+                        : o->domain.n        ? "--domain"
+                        : o->fold_limit >= 0 ? "--fold-limit"
+                                             : NULL;
+    if (given)
+        return error_set(r->error, E_USAGE, given,
+                         "a replay takes it from the proof log: leave it out");
+    o->allow = l->allow, o->fold_limit = l->fold_limit;
+    o->domain = l->domain.n ? texts_joined(r->arena, o->domain, l->domain) : (IsomerTexts){1, none};
+    o->fix_dims |= l->dim.n > 0 || l->input_shape.n > 0;
+    o->dim = texts_joined(r->arena, o->dim, l->dim);
+    o->input_shape = texts_joined(r->arena, o->input_shape, l->input_shape);
+    return true;
+}
+
 /* Opens the log to follow, and sets the seed. A result is checked again on the data of the run that
    made it, unless --seed says otherwise. */
 static bool open_log(Run *r) {
     char *text;
     size_t n;
-    if (r->o->replay && (!file_read(r->arena, r->o->replay, &text, &n, r->error) ||
-                         !prooflog_parse(r->arena, r->o->replay, text, n, &r->log, r->error)))
+    if (r->o->replay &&
+        (!file_read(r->arena, r->o->replay, &text, &n, r->error) ||
+         !prooflog_parse(r->arena, r->o->replay, text, n, &r->log, r->error) || !take_options(r)))
         return false;
     r->seed = (uint64_t)(r->o->seed >= 0 ? r->o->seed : r->log.seed);
     return true;
@@ -291,7 +320,7 @@ static bool open_bodies(Run *r) {
 bool run_open(Run *r) {
     const bool opened = optimize_options_valid(r->arena, r->o, r->error) &&
                         optimize_options_agree(r->arena, r->in, r->out, r->o, r->error) &&
-                        run_read_inputs(r) && choose_domains(r) && open_model(r) && open_log(r) &&
+                        run_read_inputs(r) && open_log(r) && choose_domains(r) && open_model(r) &&
                         open_inputs(r) && run_can_show(r->o, r->arena, r->error) &&
                         run_can_check_with(r) && run_discover(r) && run_open_library(r) &&
                         open_costs(r) && open_bodies(r);

@@ -30,7 +30,9 @@
 static bool follow_log(Run *r, Derivation *d) {
     char rules[33];
     if (strcmp(r->log.model, r->source.digest))
-        return error_set(r->error, E_CHECK, r->o->replay, "the proof log belongs to another model");
+        return error_set(r->error, E_CHECK, r->o->replay,
+                         "the proof log belongs to another model%s",
+                         r->sizes_fixed ? ", or other sizes were fixed in it" : "");
     if (!prooflog_rules(r->arena, &r->log, &r->library.set, rules, r->error)) return false;
     if (strcmp(rules, r->log.rules))
         return error_set(r->error, E_CHECK, r->o->replay,
@@ -47,10 +49,12 @@ static bool search(Run *r, Derivation *d) {
 
 /* Decides what is returned if no rule gained but functions or Ifs were inlined. If times are
    measured, the inlined file is returned only if it gains on a target that times files; otherwise
-   the user's file is, since the built-in runtime plans the same steps for both. */
+   the user's file is, since the built-in runtime plans the same steps for both. A replay does what
+   the log says. */
 static bool judge_inlining(Run *r, const Derivation *d) {
     bool gains = false;
     if (!r->inlined || derivation_changes(d) || r->stats.bodies_ratio > 0) return true;
+    if (r->o->replay) return r->input_returned = r->log.input_returned, true;
     if (!r->o->measure_with && !run_measures(r->o)) return true;
     if (r->o->measure_with && !search_command_inlining(r, &gains)) return false;
     r->input_returned = !gains;
@@ -62,10 +66,16 @@ static bool judge_inlining(Run *r, const Derivation *d) {
 static bool write_log(Run *r, Derivation *d) {
     if (!r->o->proof_log) return true;
     Text t = text_new(r->arena);
-    memcpy(d->log.model, r->source.digest, sizeof d->log.model);
-    d->log.growth = r->growth_limit, d->log.seed = (int64_t)r->seed;
-    if (!prooflog_rules(r->arena, &d->log, &r->library.set, d->log.rules, r->error)) return false;
-    prooflog_print(&d->log, &t);
+    ProofLog *l = &d->log;
+    memcpy(l->model, r->source.digest, sizeof l->model);
+    l->growth = r->growth_limit, l->seed = (int64_t)r->seed;
+    l->fold_limit = r->o->fold_limit, l->allow = r->o->allow;
+    l->domain = string_list(r->domain);
+    if (r->sizes_fixed)
+        l->dim = string_list(r->o->dim), l->input_shape = string_list(r->o->input_shape);
+    l->input_returned = r->input_returned;
+    if (!prooflog_rules(r->arena, l, &r->library.set, l->rules, r->error)) return false;
+    prooflog_print(l, &t);
     return file_write(r->o->proof_log, t.data, t.size, r->error);
 }
 

@@ -89,6 +89,12 @@ static bool weights_agree(const IsomerOptions *o, Error *e) {
                   "all weights stay where they are: leave it out, or give --save-as-external-data");
 }
 
+static bool headroom_used(const IsomerOptions *o, Error *e) {
+    return !o->headroom || !o->replay ||
+           refuse(e, "--headroom",
+                  "nothing is searched, so no proof log can be followed: leave out --replay");
+}
+
 /* Lists the files that the options name. The file of --rules-out is added to; without --discover it
    is only read. */
 static FileUses files_given(Arena *a, const char *in, const char *out, const IsomerOptions *o) {
@@ -163,5 +169,5 @@ bool optimize_options_agree(Arena *a, const char *in, const char *out, const Iso
                             Error *e) {
     return rules_out_used(o, e) && targets_agree(a, o, e) && limits_used(o, e) &&
            tolerances_used(o, e) && discovery_repeats(o, e) && weights_agree(o, e) &&
-           files_given_usable(a, in, out, o, e);
+           headroom_used(o, e) && files_given_usable(a, in, out, o, e);
 }

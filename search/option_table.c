@@ -211,7 +211,8 @@ const OptionDef optimize_options[] = {
      .value = "LOG",
      .help = "Follows a proof log, checking each step, instead of searching. Give the "
              "--measure-with, --rules and --rules-out of the run that wrote it, so that the same "
-             "rules are known."},
+             "rules are known. --allow, --domain, --fold-limit, --max-growth and the sizes of "
+             "--fix-dims are taken from the log."},
     {.kind = OPT_HEAD, .help = "Check and report"},
     {.name = "check",
      .kind = OPT_INT,

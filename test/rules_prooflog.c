@@ -11,8 +11,10 @@
 #include <string.h>
 
 static const char sample[] =
-    "isomer-proof 1\nmodel 0123456789abcdef0123456789abcdef\nrules "
-    "ffffffffffffffffffffffffffffffff\ngrowth 4096\nseed 7\n"
+    "isomer-proof 2\nmodel 0123456789abcdef0123456789abcdef\nrules "
+    "ffffffffffffffffffffffffffffffff\ngrowth 4096\nseed 7\nfold-limit 64\nallow \"drops\"\n"
+    "domain \"com.microsoft\"\ndim \"a \\\"b\\\"=2\"\ndim \"n=3\"\ninput-shape \"x:2,3\"\n"
+    "input-returned\n"
     "round\napply add-zero 00112233445566aa lengths 2 roots 7 inputs 3\napply mul-one "
     "00112233445566bb lengths roots 9 inputs 3 4\n"
     "round\napply conv-merge 00112233445566cc lengths 2 2 roots 12 14 inputs 1 2 5\nend\n";
@@ -25,6 +27,13 @@ static void printing_reads_back(void **state) {
     assert_true(prooflog_parse(a, "log", sample, strlen(sample), &l, &e));
     assert_int_equal(l.n, 2);
     assert_int_equal(l.seed, 7);
+    assert_int_equal(l.fold_limit, 64);
+    assert_string_equal(l.allow, "drops");
+    assert_int_equal(l.domain.n, 1);
+    assert_int_equal(l.dim.n, 2);
+    assert_string_equal(l.dim.v[0], "a \"b\"=2");
+    assert_string_equal(l.input_shape.v[0], "x:2,3");
+    assert_true(l.input_returned);
     assert_int_equal(l.v[0].n, 2);
     assert_int_equal(l.v[1].v[0].nroot, 2);
     assert_int_equal(l.v[1].v[0].root[1], 14);
@@ -48,12 +57,16 @@ static void damaged_texts_are_refused(void **state) {
         assert_true(e.line > 0);
     }
     static const char *const wrong[][3] = {
-        {"isomer-proof 1", "isomer-proof 2", "expected isomer-proof 1"},
+        {"isomer-proof 2", "isomer-proof 3", "expected isomer-proof 2"},
+        {"isomer-proof 2", "isomer-proof 1", "an earlier version"},
         {"roots 7", "roots 0", "1 or more"},
         {"lengths 2 roots", "lengths -2 roots", "length"},
         {"00112233445566aa", "0011", "identifier"},
         {"growth 4096", "growth", "growth"},
         {"seed 7", "seed -7", "seed NUMBER"},
+        {"fold-limit 64", "fold-limit -1", "fold-limit BYTES"},
+        {"allow \"drops\"", "allow drops", "allow \"TEXT\""},
+        {"dim \"n=3\"", "dim", "dim \"TEXT\""},
         {"end\n", "end\nmore\n", "after end"},
         {"round\napply add", "apply add", "expected round"}};
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {

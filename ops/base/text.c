@@ -40,6 +40,15 @@ void text_bytes(Text *t, const char *bytes, size_t n) {
     t->data[t->size] = 0;
 }
 
+void text_string(Text *t, const char *s) {
+    text_add(t, "\"");
+    for (; *s; s++)
+        if (*s == '"' || *s == '\\') text_add(t, "\\%c", *s);
+        else if ((unsigned char)*s < 32) text_add(t, "\\x%02X", (unsigned)*s);
+        else text_bytes(t, s, 1);
+    text_add(t, "\"");
+}
+
 static void add_integer(Text *t, int64_t n) {
     char digit[21];
     size_t k = sizeof digit;

@@ -11,6 +11,7 @@ typedef struct Text { /* a growing string, always terminated; {0} with an arena 
 Text text_new(Arena *);
 void text_add(Text *, const char *format, ...) __attribute__((nonnull, format(printf, 2, 3)));
 void text_bytes(Text *, const char *, size_t);
+void text_string(Text *, const char *); /* adds "..." with the escapes that scan_string reads */
 
 /* A cursor over a text, from which the scan_* functions take tokens. Each first skips blanks,
    newlines and comments from # to the end of the line. It returns false and leaves the cursor where

@@ -72,8 +72,12 @@ def test_given_sizes_are_numbers_and_others_stay_open(options, x, tmp_path):
     for have, want in zip(run(out, feed), run(path, feed)):
         np.testing.assert_allclose(have, want, rtol=1e-5, atol=1e-6)
     first = open(out, "rb").read()
-    done, out = optimize(path, tmp_path, "--fix-dims", *options, "--replay", log)
-    assert done.returncode == 0 and open(out, "rb").read() == first, done.stderr
+    for again in ([], ["--fix-dims", *options]):
+        os.unlink(out)
+        done, out = optimize(path, tmp_path, "--replay", log, *again)
+        assert done.returncode == 0 and open(out, "rb").read() == first, done.stderr
+    other = ["--fix-dims", *options, "--dim", "seq=6"]
+    assert optimize(path, tmp_path, "--replay", log, *other)[0].returncode == 2
 
 
 def test_without_it_sizes_stay_open(tmp_path):

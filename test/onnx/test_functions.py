@@ -151,6 +151,31 @@ def test_where_inlining_gains_nothing_the_file_is_returned(optimize, tmp_path):
         out.unlink()
 
 
+def replayed(optimize, folder, path, *options):
+    """Whether the result of a run with these options is the user's file, and that of a replay,
+    which must be the same."""
+    log, first, again = (folder / name for name in ("log", "first.onnx", "again.onnx"))
+    done = optimize(path, first, *options, "--proof-log", log)
+    assert done.returncode == 0, done.stderr
+    for target in ([], ["--measure-with", "onnxruntime"]):
+        done = optimize(path, again, "--replay", log, *target)
+        assert done.returncode == 0, (done.returncode, done.stderr)
+        assert again.read_bytes() == first.read_bytes(), target
+    return first.read_bytes() == path.read_bytes()
+
+
+def test_a_replay_inlines_as_the_run_did(optimize, tmp_path):
+    """It measures nothing."""
+    path = written(tmp_path, "y = my.Once (x)", ONCE)
+    calls = measuring(
+        tmp_path / "target", "2 if onnx.load(path).functions else 1", setup="import onnx"
+    )
+    assert not replayed(optimize, tmp_path, path, "--measure-with", calls)
+    assert not replayed(optimize, tmp_path, path, "--cost", "nodes")
+    assert replayed(optimize, tmp_path, path, "--measure-with", measuring(tmp_path / "same", "1"))
+    assert replayed(optimize, tmp_path, path)
+
+
 def test_an_output_that_is_the_input(tmp_path):
     """ONNX Runtime refuses such a function, but the specification allows it."""
     text = '<domain: "my", opset_import: ["" : 17]> Pass (a) => (b, a) { b = Neg (a) }'

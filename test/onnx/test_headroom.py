@@ -76,6 +76,14 @@ def test_headroom_needs_a_target_with_a_profile(tmp_path):
     assert done.returncode == 2 and "only onnxruntime" in done.stderr
 
 
+def test_headroom_follows_no_log(tmp_path):
+    model, log = dense(tmp_path / "m.onnx"), tmp_path / "log"
+    done = optimize(model, "--dry-run", "--cost", "nodes", "--proof-log", log)
+    assert done.returncode == 0, done.stderr
+    done = headroom(model, *TARGET, "--replay", log)
+    assert done.returncode == 2 and "--headroom: nothing is searched" in done.stderr, done.stderr
+
+
 def test_a_model_that_does_not_run_there_has_no_headroom(tmp_path):
     model = save(
         tmp_path / "m.onnx",

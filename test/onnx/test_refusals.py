@@ -2,9 +2,9 @@
 in a message and writes no output."""
 
 import json, os, re, resource, signal, subprocess, time
-import numpy, onnx, pytest
+import numpy, onnx, onnx.parser, pytest
 from onnx import helper, numpy_helper
-from small_models import PROGRAM, SHAPE, WRONG, forged, net, refused, save, tensor
+from small_models import BUILD, PROGRAM, SHAPE, WRONG, forged, net, refused, save, tensor
 
 
 @pytest.mark.parametrize(
@@ -88,6 +88,61 @@ def test_a_replay_checks_on_the_data_of_its_log(optimize, costly, tmp_path):
     assert differences(*SHAPE, "--replay", log, "--seed", 0) == usual
     log.write_text(log.read_text().replace("seed 7\n", ""))
     assert differences(*SHAPE, "--replay", log) == usual
+
+
+SELF = """rule sub-self
+  %x : F [n, m]
+from
+  %y = sub %x %x
+  out %y
+to
+  %y = fill value=0 shape=[n, m]
+  out %y
+"""
+
+
+TANH = """c = Pow(x, three)  e = Mul(c, cubed)  f = Add(x, e)  g = Mul(f, root)
+    t = Tanh(g)  p = Add(t, one)  h = Mul(x, half)  y = Mul(h, p)"""
+
+
+@pytest.mark.parametrize(
+    "option, value, body",
+    [
+        ("--allow", "drops", "s = Sub(x, x)  y = Relu(s)"),
+        ("--domain", "com.microsoft", TANH),
+        ("--fold-limit", "0", "h = Add(five, four)  s = Mul(x, h)  t = Relu(s)  y = Relu(t)"),
+    ],
+    ids=["allow", "domain", "fold-limit"],
+)
+def test_a_log_has_the_options_that_decide_what_it_means(optimize, tmp_path, option, value, body):
+    """Which rules are allowed, and how values are numbered. They are not given once more."""
+    path, log, out = tmp_path / "m.onnx", tmp_path / "p.log", tmp_path / "o.onnx"
+    text = f"""m (float[4, 5] x) => (float[4, 5] y)
+        <float half = {{0.5}}, float one = {{1}}, float three = {{3}}, float cubed = {{0.044715}},
+         float root = {{0.7978845608}}, float[5] five = {{1, 2, 3, 4, 5}},
+         float[4, 1] four = {{1, 2, 3, 4}}> {{ {body} }}"""
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {text}')
+    onnx.save(model, path)
+    rules = {"library": option != "--allow"}
+    words = [path, out, "--cost", "nodes"]
+    if option == "--allow":
+        (tmp_path / "self.rules").write_text(SELF)
+        proved, verify = tmp_path / "proved.rules", os.path.join(BUILD, "verify-rules")
+        subprocess.run([verify, tmp_path / "self.rules", "-o", proved, "-q"], check=True)
+        words += ["--rules", proved]
+    words += ["--proof-log", log]
+    assert optimize(*words, **rules).returncode == 0
+    usual = re.findall("apply .*", log.read_text())
+    done = optimize(*words, option, value, **rules)
+    assert done.returncode == 0, done.stderr
+    assert re.findall("apply .*", log.read_text()) not in ([], usual), "the option matters"
+    written, words = out.read_bytes(), words[:-2]
+    out.unlink()
+    done = optimize(*words, "--replay", log, **rules)
+    assert done.returncode == 0 and out.read_bytes() == written, done.stderr
+    out.unlink()
+    done = optimize(*words, "--replay", log, option, value, **rules)
+    refused(done, 2, option, "a replay takes it from the proof log", out=out)
 
 
 def test_truncated_files_are_refused(optimize, tmp_path):

@@ -153,9 +153,8 @@ def replayed(case, options, bench, into, out, done):
     line = ["-q", into, again, "--replay", bench.path("log")]
     if options.sizes:
         line += [w for name, pair in case.sizes.items() for w in ("--dim", f"{name}={pair[0]}")]
-    keep = ("--fold-limit", "--max-growth", "--rules", "--allow")
     for k, word in enumerate(options.words):
-        if word in keep:
+        if word == "--rules":
             line += [word, options.words[k + 1]]
     server = bench.server(options.build, options.rules)
     code, _, _ = server.run(line, bench.path("messages"))

@@ -5,12 +5,13 @@ does not run the original. compare-onnx --available only says, by its exit statu
 Runtime is there; optimize-model --check-with onnxruntime asks this first, then for the comparison.
 
 The checker of onnx must accept the optimized model if it accepts the original. Inputs and outputs
-(names, types, declared sizes), opset imports and IR version must be equal, except that ONNX
-Runtime's own domain may be added. On several drawn inputs, each output must have the same shape and
-type, and max|difference| must be at most tolerance * max|original|. The tolerance is 1e-4, or 1e-2
-for models of float16. Integers, booleans and strings must be equal, and NaN and infinities at the
-same places. A number also agrees if its difference is at most --atol; if only --atol is given, the
-relative tolerance is 0.
+(names, types, declared sizes), opset imports and IR version must be equal, except that imports may
+be added: of ONNX Runtime's own domain, and those that a function of the original has, since its
+calls may have been replaced by its nodes. On several drawn inputs, each output must have the same
+shape and type, and max|difference| must be at most tolerance * max|original|. The tolerance is
+1e-4, or 1e-2 for models of float16. Integers, booleans and strings must be equal, and NaN and
+infinities at the same places. A number also agrees if its difference is at most --atol; if only
+--atol is given, the relative tolerance is 0.
 
 An element that fails this still agrees if its difference is at most 8 times as large as the
 distance by which roundings of inputs and constants move this element of the original, or at most as
@@ -323,8 +324,10 @@ def arguments():
 def interface_failures(before, after):
     """Prints a line for each part of the interface that has changed, and returns their number."""
     wanted, have = interface(before), interface(after)
-    if RUNTIME not in wanted["opset imports"] and RUNTIME in have["opset imports"]:
-        have["opset imports"].remove(RUNTIME)
+    inner = {(o.domain, o.version) for f in before.functions for o in f.opset_import}
+    for added in {RUNTIME, *inner}.difference(wanted["opset imports"]):
+        if added in have["opset imports"]:
+            have["opset imports"].remove(added)
     changed = [what for what in wanted if have[what] != wanted[what]]
     for what in changed:
         verb = "have" if isinstance(wanted[what], list) else "has"

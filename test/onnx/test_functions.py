@@ -126,9 +126,10 @@ def test_functions_are_optimized(optimize, tmp_path, name):
     assert "were replaced by the nodes" in done.stdout and "2.00 times as fast" in done.stdout
 
 
-def test_another_runtime_checks_inlined_calls(optimize, tmp_path):
-    """It is asked even if no rule was applied."""
-    path = written(tmp_path, "y = my.Once (x)", ONCE)
+@pytest.mark.parametrize("head", [HEAD, HEAD.replace('"" : 17, ', "")])
+def test_another_runtime_checks_inlined_calls(optimize, tmp_path, head):
+    """It is asked even if no rule was applied, and if only the function imports ONNX's domain."""
+    path = written(tmp_path, "y = my.Once (x)", ONCE, head)
     calls = measuring(
         tmp_path / "target", "2 if onnx.load(path).functions else 1", setup="import onnx"
     )

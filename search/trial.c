@@ -34,6 +34,7 @@ struct Trial {
     Cleanup cleanup; /* closes result_fd */
     OpenDevice open;
     CheckOptions options;
+    const char *note; /* what was compared if it was not simply the whole model, or "" */
 };
 
 /* ---- reading both */
@@ -129,7 +130,7 @@ static bool compare_sides(Trial *t, CheckResult *result, const char **why) {
         const NodeId at = find_obstacle(t, g, &side, &local);
         if (!at && graphs_check(t->w, &g[0], &g[1], t->sizes, &t->options, result, &local)) {
             if (t->both.side[0].ncut)
-                t->r->stats.check_note = "without the nodes that the built-in runtime cannot run";
+                t->note = "without the nodes that the built-in runtime cannot run";
             return true;
         }
         if (at && cut_obstacle(&t->both, side, at, &map[side])) continue;
@@ -150,6 +151,16 @@ static int compared_index(const Trial *t, int output) {
     return -1;
 }
 
+/* Adds to the note that the user's file itself did not run, so only what it was turned into before
+   the search was compared. */
+static void note_replacement(Trial *t) {
+    if (source_preprocessed(&t->r->source))
+        t->note = arena_format(t->r->arena,
+                               "%s%sthe replacement of functions, Ifs, bodies or sizes was not "
+                               "compared, because the original file does not run as a whole",
+                               t->note, *t->note ? "; " : "");
+}
+
 /* If nodes had to be cut, or the source was preprocessed, runs the original file itself alongside
    the result on random data, and adds the difference to *result. Returns false with E_CHECK if an
    output has another type or size. */
@@ -165,8 +176,11 @@ static bool compare_files(Trial *t, CheckResult *result) {
                                .size = size_here,
                                .size_user = t,
                                .check = t->options};
-    if (!end_to_end_compare(&o, &d, &e)) return e.kind != E_CHECK || (*t->r->error = e, false);
-    t->r->stats.check_note = "the whole model, with the branches and loops that the data selects";
+    if (!end_to_end_compare(&o, &d, &e)) {
+        note_replacement(t);
+        return e.kind != E_CHECK || (*t->r->error = e, false);
+    }
+    if (cut) t->note = "the whole model, with the branches and loops that the data selects";
     d.output = compared_index(t, d.output);
     difference_add(&result->run, &d);
     if (d.first >= 0) result->agrees = false;
@@ -217,14 +231,25 @@ static bool differs_at(Trial *t, const Difference *x, const char *what, int digi
                      what, x->first, digits, x->b, digits, x->a, fabs(x->b - x->a), x->limit);
 }
 
-static const char all_empty[] = "nothing was compared, because all outputs are empty";
+/* Adds the note of this set of sizes to those of the others, unless it was made already. */
+static void keep_note(const Trial *t) {
+    const char **note = &t->r->stats.check_note;
+    if (!**note) *note = t->note;
+    else if (!strstr(*note, t->note)) *note = arena_format(t->r->arena, "%s; %s", *note, t->note);
+}
+
+static void note_empty(Trial *t) {
+    const char *sizes = run_size_set_name(t->r, t->r->size_set);
+    t->note = arena_format(t->r->arena, "nothing was compared%s%s, because all outputs are empty",
+                           *sizes ? " at " : "", sizes);
+}
 
 static bool trial_verdict(Trial *t, const CheckResult *result) {
     Run *r = t->r;
     const bool zero = result->run.count > 0 && result->run.greatest == 0;
-    if (!result->run.count && !r->stats.checked) r->stats.check_note = all_empty;
+    if (!result->run.count) note_empty(t);
+    keep_note(t);
     if (!result->run.count) return true;
-    if (r->stats.check_note == all_empty) r->stats.check_note = "";
     r->stats.check_zero = zero && (!r->stats.checked || r->stats.check_zero);
     r->stats.checked = true;
     r->stats.check_absolute = fmax(r->stats.check_absolute, result->run.max_abs);
@@ -250,7 +275,7 @@ static bool open_device(Trial *t) {
 
 Trial *trial_open(Run *r, const Derivation *d) {
     Trial *t = ARENA_NEW(r->arena, Trial, 1);
-    *t = (Trial){.r = r, .w = graph_world_new(r->escape, 0)};
+    *t = (Trial){.r = r, .w = graph_world_new(r->escape, 0), .note = ""};
     t->arena = t->w->arena;
     t->both.w = t->w, t->both.arena = t->arena;
     t->options = (CheckOptions){.samples = r->o->check,

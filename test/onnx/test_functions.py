@@ -141,6 +141,21 @@ def test_another_runtime_checks_inlined_calls(optimize, tmp_path, head):
     assert "onnxruntime: agrees on" in done.stdout, done.stdout
 
 
+def test_what_was_not_compared_is_said(optimize, tmp_path):
+    """The custom operator does not run, so the file itself cannot be compared. The result can be,
+    with the file in which calls were replaced."""
+    head = HEAD.replace('"my"', '"other" : 1, "my"')
+    path = written(tmp_path, "t = my.Twice (x) y = other.Bar (t)", TWICE, head)
+    done = optimize(path, tmp_path / "o.onnx", "--cost", "nodes")
+    assert done.returncode == 0 and not onnx.load(tmp_path / "o.onnx").functions, done.stderr
+    assert "without the nodes that the built-in runtime cannot run" in done.stdout, done.stdout
+    assert "the replacement of functions, Ifs, bodies or sizes was not compared" in done.stdout
+    path = written(tmp_path, "y = my.Twice (x)", TWICE)
+    done = optimize(path, tmp_path / "o.onnx", "--cost", "nodes")
+    assert done.returncode == 0 and "was not compared" not in done.stdout, done.stdout
+    assert "branches and loops" not in done.stdout, "there are none"
+
+
 def test_where_inlining_gains_nothing_the_file_is_returned(optimize, tmp_path):
     path, out = written(tmp_path, *CASES["names that exist"]), tmp_path / "o.onnx"
     same = measuring(tmp_path / "target", "1")

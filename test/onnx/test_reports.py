@@ -461,8 +461,12 @@ def test_empty_outputs_do_not_count_as_compared(optimize, tmp_path):
     said, table = report_of(optimize, tmp_path, model, "--cost", "nodes", "--dim", "n=0")
     assert not said["check"]["done"] and "outputs are empty" in said["check"]["note"]
     assert "greatest difference" not in table and "all outputs are empty" in table
-    said, _ = report_of(optimize, tmp_path, model, "--cost", "nodes", "--dim", "n=0,3")
-    assert said["check"]["done"] and said["check"]["note"] == ""
+    for sizes in "n=0,3", "n=3,0":
+        said, table = report_of(optimize, tmp_path, model, "--cost", "nodes", "--dim", sizes)
+        assert said["check"]["done"] and "greatest difference" in table
+        assert said["check"]["note"] == (
+            "nothing was compared at n=0, because all outputs are empty"
+        )
 
 
 def test_what_definitions_compared_is_counted(optimize, tmp_path):

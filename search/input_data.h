@@ -12,7 +12,7 @@ bool inputs_data(const void *inputs, const char *name, int sample, DType, int64_
 /* Called when the model did not run, with the reason in *why: from now on its inputs hold other
    integers. Returns false if all were tried; then nothing has changed, and *why says so. */
 bool run_other_inputs(Run *, Error *why);
-/* Writes a warning to `text` (n bytes) if other integers were used, unless there is one already. */
+/* Adds a warning to `text` (n bytes) if other integers were used (run_warn). */
 void run_warn_inputs(const Run *, char *text, size_t n);
 /* Calls run_bind_sizes and draws inputs of these sizes. */
 bool run_select_sizes(Run *, int size_set);

@@ -139,7 +139,9 @@ typedef struct IsomerResult {
     char *report;      /* what was done, as JSON (search/REPORT.md); NULL on failure */
     char *changes;     /* the texts of `diff` and `explain`; NULL if not asked for */
     int changed;       /* 1: the output differs from the input */
-    char warning[300]; /* what the user should know although nothing failed; else "" */
+    /* What the user should know although nothing failed; several warnings are separated by
+       semicolons; else "". */
+    char warning[300];
 } IsomerResult;
 
 ISOMER_API const char *isomer_version(void); /* "1.2.3": static, never freed */

@@ -281,8 +281,8 @@ static bool warn_unknown_opset(const Run *r, IsomerResult *out) {
    there than on one. */
 static void warn_threads(const Run *r, char *text, size_t n) {
     const RunStats *s = &r->stats;
-    if (!s->also_threads || s->also_after < 1.05 * s->also_before || *text) return;
-    snprintf(text, n,
+    if (!s->also_threads || s->also_after < 1.05 * s->also_before) return;
+    run_warn(text, n,
              "%s: on %d threads the result takes %.2f times as long as the original: give "
              "--threads %d if the model will run on so many",
              r->in, s->also_threads, s->also_after / s->also_before, s->also_threads);
@@ -309,8 +309,8 @@ bool optimize_run(Run *r, IsomerResult *out) {
     /* A file that was changed before the search is checked even if no rule was applied. */
     const bool new_file = derivation_changes(&d) || run_new_source(r);
     if ((new_file && !check_result(r, &d)) || !run_check_with(r, &d)) return false;
-    run_warn_inputs(r, out->warning, sizeof out->warning);
     warn_threads(r, out->warning, sizeof out->warning);
+    run_warn_inputs(r, out->warning, sizeof out->warning);
     count_bytes(r, derivation_changes(&d));
     Views views;
     return !run_cancelled(r) && run_make_views(r, &d, out, &views) &&

@@ -34,10 +34,11 @@ static volatile int interrupted;
 _Static_assert(sizeof(sig_atomic_t) == sizeof(int), "a handler writes an int at once");
 
 /* The first signal ends the search or the run, the second one the run (--keep-best); both leave no
-   temporary files behind. A third one kills the process. */
+   temporary files behind. A third one, of either kind, kills the process. */
 static void on_interrupt(int number) {
+    (void)number;
     if (interrupted < 2) interrupted++;
-    if (interrupted == 2) signal(number, SIG_DFL);
+    if (interrupted == 2) signal(SIGINT, SIG_DFL), signal(SIGTERM, SIG_DFL);
 }
 
 static void catch_interrupt(void) {

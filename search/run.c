@@ -43,6 +43,16 @@ void run_say(const Run *r, const char *format, ...) {
     r->o->progress(r->o->user, line);
 }
 
+void run_warn(char *text, size_t n, const char *format, ...) {
+    va_list list;
+    const size_t had = strlen(text);
+    if (had) snprintf(text + had, n - had, "; ");
+    const size_t used = strlen(text);
+    va_start(list, format);
+    vsnprintf(text + used, n - used, format, list);
+    va_end(list);
+}
+
 char *run_copy_text(Escape *escape, const Text *t) {
     char *copy = mem_realloc(NULL, t->size + 1);
     if (!copy) escape_raise(escape, E_MEMORY, "out of memory for a text of %zu bytes", t->size);

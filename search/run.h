@@ -200,6 +200,8 @@ bool run_ends(const Run *);
 bool run_cancelled(Run *);
 void run_say(const Run *, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* reports progress */
+/* Adds a warning to a text of n bytes, behind those that it has; what does not fit is cut off. */
+void run_warn(char *text, size_t n, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Returns a copy on the heap for IsomerResult, which isomer_result_free frees. Raises E_MEMORY. */
 char *run_copy_text(Escape *, const Text *);
 /* Returns whether costs are measured times (--cost measured), not estimates or counts. */

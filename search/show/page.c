@@ -5,6 +5,7 @@
 #include "search/show/page_draw.h"
 #include "search/show/picture.h"
 #include "search/show/report.h"
+#include <ctype.h>
 
 static const char head[] =
     "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
@@ -55,18 +56,22 @@ static void add_gain(Text *t, const char *what, double before, double after, dou
     text_add(t, "</td></tr>\n");
 }
 
+/* Says why no rule is applied, as a sentence without its full stop. */
+static const char *unchanged_text(const Run *r) {
+    if (r->stats.unconfirmed) return "The original is kept, because the result was not confirmed";
+    const char *why = run_no_gain(r);
+    return arena_format(r->arena, "%c%s%s", toupper((unsigned char)*why), why + 1,
+                        run_new_source(r) ? "" : ": the file is unchanged");
+}
+
 static void add_summary(const Changes *c, bool changed, Text *t) {
     const Run *r = c->r;
     ModelStats m = model_stats(r->source.model);
     text_add(t,
              "<p>%s %d of %d nodes understood, %d opaque. %d nodes removed, %d added, %d changed, "
              "%d unchanged.</p>\n",
-             changed ? ""
-             : r->stats.unconfirmed
-                 ? "<b>The original is kept, because the result was not confirmed.</b>"
-             : run_new_source(r) ? "<b>No rule gains 3 %.</b>"
-                                 : "<b>Nothing gains 3 %: the file is unchanged.</b>",
-             m.understood, m.nodes, m.opaque, changes_count(c, 0, GONE), changes_count(c, 1, NEW),
+             changed ? "" : arena_format(t->arena, "<b>%s.</b>", unchanged_text(r)), m.understood,
+             m.nodes, m.opaque, changes_count(c, 0, GONE), changes_count(c, 1, NEW),
              changes_count(c, 0, CHANGED), changes_count(c, 0, KEPT));
     text_add(t, "<table><tr><th></th><th class=n>original</th><th class=n>result</th><th "
                 "class=n>ratio</th></tr>\n");

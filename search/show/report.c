@@ -224,11 +224,17 @@ static void table_rules(const Run *r, const Derivation *d, Text *t) {
                  "results would differ\n");
 }
 
+const char *run_no_gain(const Run *r) {
+    if (r->o->replay) return "the proof log applies no rule";
+    if (r->o->cost && !strcmp(r->o->cost, "nodes")) return "no rule saves a node";
+    return run_new_source(r) ? "nothing else gains 3 %" : "nothing gains 3 %";
+}
+
 /* Says why no rule is applied, and whether the file is the user's. */
-static const char *unchanged_text(const Run *r) {
-    if (r->stats.unconfirmed) return run_new_source(r) ? "" : "; the file is unchanged";
-    return run_new_source(r) ? "; nothing else gains 3 %"
-                             : "; nothing gains 3 %: the file is unchanged";
+static void table_unchanged(const Run *r, Text *t) {
+    if (!r->stats.unconfirmed) text_add(t, "; %s", run_no_gain(r));
+    if (!run_new_source(r))
+        text_add(t, "%s the file is unchanged", r->stats.unconfirmed ? ";" : ":");
 }
 
 void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
@@ -240,6 +246,8 @@ void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
     table_rules(r, d, t);
     table_check(r, t);
     table_notes(r, changed, t);
-    text_add(t, "  %d of %d nodes understood, %d opaque; %.1f s%s\n", m.understood, m.nodes,
-             m.opaque, run_seconds(r), changed ? "" : unchanged_text(r));
+    text_add(t, "  %d of %d nodes understood, %d opaque; %.1f s", m.understood, m.nodes, m.opaque,
+             run_seconds(r));
+    if (!changed) table_unchanged(r, t);
+    text_add(t, "\n");
 }

@@ -11,5 +11,8 @@ void run_table(const Run *, const Derivation *, bool changed, Text *);
 /* Returns what to call the times of the whole models: measured, or partly estimated in a frozen
    run. */
 const char *run_time_word(const RunStats *);
+/* Returns why no rule is applied: "nothing gains 3 %" or, where no time counts, what was found
+   instead. */
+const char *run_no_gain(const Run *);
 void run_report(const Run *, const Derivation *, bool changed, Text *);
 #endif

@@ -4,7 +4,8 @@ as the target and the check in ONNX Runtime get the same data; --input gives oth
 import os, signal, subprocess, sys, time
 import numpy, onnx, onnxruntime, pytest
 from onnx import TensorProto, helper, numpy_helper
-from small_models import BUILD, PROGRAM, refused, save, target, tensor
+from small_models import BUILD, PROGRAM, measuring, refused, save, target, tensor
+from test_targets import pretended
 
 INT, INT32 = TensorProto.INT64, TensorProto.INT32
 ENVIRONMENT = dict(os.environ, ISOMER_VENV=sys.prefix)
@@ -230,6 +231,23 @@ def test_zeros_and_ones_are_tried(optimize, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "n: ones" in done.stderr and "--input NAME=LOW..HIGH" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_no_warning_hides_another(tmp_path):
+    """The target does not run the model on the first integers, and the result is slower on two
+    threads."""
+    model = unknown(tmp_path / "m.onnx", "Slice", ["x", "zero", "eight", "axes", "n"])
+    asked, count = tmp_path / "asked", "data.count(b'Pow')"
+    seconds = f"(9 - {count} if '--threads=2' in sys.argv else 1 + {count}) * os.path.exists(asked)"
+    setup, after = f"import os\nasked = {str(asked)!r}", "if batches > 1: open(asked, 'w')"
+    command = measuring(tmp_path / "target", f"1e-3 * ({seconds})", setup, after)
+    own, _ = pretended(tmp_path, command)
+    words = [own, model.name, "o.onnx", *FEW, "--cost-db", "costs", "--measure-with", "pretended"]
+    words += ["--also-threads", "2"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "does not run on random integers" in done.stderr, done.stderr
+    assert "give --threads 2 if the model will run on so many; " in done.stderr, done.stderr
 
 
 def rates(path):

@@ -205,6 +205,24 @@ def test_a_full_disk_leaves_nothing(optimize, tmp_path):
     assert os.listdir(out.parent) == []
 
 
+@pytest.mark.parametrize("last", [signal.SIGINT, signal.SIGTERM])
+def test_a_third_signal_kills(tmp_path, last):
+    """Here a run waits for a log, and does not notice the first two."""
+    model, log = net(tmp_path / "m.onnx"), tmp_path / "log"
+    os.mkfifo(log)
+    process = subprocess.Popen([PROGRAM, model, tmp_path / "o.onnx", "--replay", log])
+    with open(log, "w"):
+        for number in signal.SIGINT, signal.SIGTERM:
+            process.send_signal(number)
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(timeout=0.5)
+        process.send_signal(last)
+        try:
+            assert process.wait(timeout=20) == -last
+        finally:
+            process.kill()
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_leaves_nothing(tmp_path, rules, number):
     out, temporary = tmp_path / "o.onnx", tmp_path / "tmp"

@@ -68,6 +68,16 @@ def test_nothing_changed(optimize, tmp_path):
     assert "Nothing gains 3 %" in (tmp_path / "p.html").read_text()
 
 
+def test_where_nodes_count_no_gain_is_spoken_of(optimize, tmp_path):
+    model, page = net(tmp_path / "m.onnx"), tmp_path / "p.html"
+    words = [model, "--dry-run", "--rules", "none", "--html", page]
+    for cost, said in ("nodes", "o rule saves a node"), ("flops", "othing gains 3 %"):
+        done = optimize(*words, "--cost", cost, library=False)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.endswith(f"n{said}: the file is unchanged\n"), done.stdout
+        assert f"<b>N{said}: the file is unchanged.</b>" in page.read_text()
+
+
 def test_explain(optimize, costly_chain, tmp_path, rules):
     model = net(tmp_path / "m.onnx")
 

@@ -15,6 +15,7 @@ PAIRS += [((2, 0), (2, 1)), ((1, 0), (2, 1)), ((3,), (2, 3)), ((2, 3), ()), ((1,
 PAIRS += [((2, 1, 2, 1, 2), (1, 3, 1, 2, 1)), ((0, 1), (1, 0))]
 SPECIAL = np.array([0, -0.0, 1, -1, 0.5, -1.5, 2, 3, -3, 1e-30, 1e10, -1e30, 3e38, np.inf, -np.inf])
 SPECIAL = np.append(SPECIAL, np.nan).astype(F)
+GREATEST = float(np.finfo(F).max)
 
 
 class Fixed:
@@ -104,6 +105,11 @@ def clips():
     for low, high in itertools.product((None, 0, -1, 2, -INF, INF, 1e-30), (None, 0, 1, -2, INF)):
         bounds = [None if v is None else np.array(v, F) for v in (low, high)]
         yield "Clip", {}, [SPECIAL, *bounds], 1
+    wide = np.array([1e39, -1e300, 2, INF, -INF])
+    for low, high in itertools.product((None, -GREATEST, -1), (None, GREATEST, 1)):
+        for x in SPECIAL, wide:
+            bounds = [None if v is None else np.array(v, x.dtype) for v in (low, high)]
+            yield "Clip", {}, [x, *bounds], 1
     for dtype in (np.uint8, np.int8, I64):
         x = np.array([np.iinfo(dtype).min, 0, 1, 5, np.iinfo(dtype).max], dtype)
         for low, high in ((0, None), (None, 4), (1, 4), (5, 2)):
@@ -327,6 +333,10 @@ def products():
     yield "MatMul", {}, [rows([3e38, 3e38]), rows([1], [1])], 1
     for alpha, beta in itertools.product((0.0, 1.0, -1.0, 1e-30, 1e30), repeat=2):
         yield "Gemm", {"alpha": alpha, "beta": beta}, [drawn(2, 3), drawn(3, 4), drawn(4)], 1
+    for factor, k in (("alpha", 0), ("beta", 2)):
+        inputs = [drawn(2, 3), drawn(3, 4), drawn(4)]
+        inputs[k][:] = NAN
+        yield "Gemm", {factor: 0.0}, inputs, 1
     for a, b in itertools.product((0, 1), repeat=2):
         for m, k, n in ((2, 3, 4), (1, 1, 1), (2, 0, 3), (0, 2, 3), (2, 3, 0)):
             x = drawn(*((k, m) if a else (m, k)))

@@ -33,7 +33,11 @@ computed as max(x, 0) + slope * min(x, 0). As the reference but for that""",
     ("Mod", "as the reference"): "ONNX Runtime computes 2^63 - 1 modulo 2 in floating point",
     ("Clip", "as the reference"): """without a bound infinity passes; the specification's text says
 that the bound is then the greatest float, and ONNX Runtime does that""",
+    ("Clip", "as neither"): """a bound that is the greatest float32 stands for no bound, also where
+elements are float64, so infinity and greater numbers pass it""",
     ("Clip", "refused"): "not run, copied as it is: min = infinity",
+    ("Gemm", "as neither"): """with beta = 0 and a c that is NaN: 0 * NaN is NaN; the others do not
+read c""",
     ("ReduceMean", "as the reference"): EMPTY + "; a mean of nothing is 0/0",
     ("ReduceProd", "as neither"): "1e30 * -1e30 * 0: " + WIDE,
     ("ReduceLogSumExp", "as neither"): """of an infinity: the greatest is subtracted before exp, and

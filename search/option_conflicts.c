@@ -1,6 +1,7 @@
 /* option_conflicts.c -- refuses options that do not go together. An option to which another one
-   leaves no effect is refused, so that nobody waits for what it promises; so is a file name that
-   would overwrite another file that is named. */
+   leaves no effect is refused, so that nobody waits for what it promises; only what --dry-run,
+   --rules none or --cost leaves unused is not. A file name is refused that would overwrite another
+   file that is named. */
 #include "graphs/onnx/onnx.h"
 #include "ops/base/file_use.h"
 #include "search/helper.h"
@@ -83,16 +84,61 @@ static bool tolerances_used(const IsomerOptions *o, Error *e) {
                   "nothing is compared with --check=0: leave one of the two out");
 }
 
+static bool differs(const char *text, const char *usual) {
+    return text && strcmp(text, usual) != 0;
+}
+
+/* Checks that no option is given that another one excludes: --replay, which searches and measures
+   nothing, or --headroom, which neither searches nor writes. */
+static bool nothing_excluded(const IsomerOptions *o, Error *e) {
+    static const char searched[] = "--replay searches and times nothing: leave out one of the two",
+                      made[] = "--headroom searches and writes nothing: leave out one of the two";
+    const IsomerOptions usual = optimize_defaults();
+    const bool replay = o->replay != NULL, headroom = o->headroom != 0;
+    const struct {
+        const char *option;
+        bool given, excluded;
+        const char *why;
+    } all[] = {
+        {"--headroom", headroom, replay,
+         "nothing is searched, so no proof log can be followed: leave out --replay"},
+        {"--search", differs(o->search, usual.search), replay, searched},
+        {"--steps", o->steps != usual.steps, replay, searched},
+        {"--time-limit", o->time_limit > 0, replay, searched},
+        {"--effort", differs(o->effort, usual.effort), replay, searched},
+        {"--keep-best", o->keep_best, replay, searched},
+        {"--frozen", o->frozen, replay, searched},
+        {"--also-threads", o->also_threads > 0, replay, searched},
+        {"--max-growth", o->max_growth >= 0, replay,
+         "a replay takes it from the proof log: leave it out"},
+        {"--discover", o->discover > 0, headroom, made},
+        {"--time-limit", o->time_limit > 0, headroom, made},
+        {"--effort", differs(o->effort, usual.effort), headroom, made},
+        {"--keep-best", o->keep_best, headroom, made},
+        {"--also-threads", o->also_threads > 0, headroom, made},
+        {"--max-growth", o->max_growth >= 0, headroom, made},
+        {"--check", o->check != usual.check, headroom, made},
+        {"--check-with", o->check_with != NULL, headroom, made},
+        {"--rtol", o->rtol >= 0, headroom, made},
+        {"--atol", o->atol >= 0, headroom, made},
+        {"--report", o->report != NULL, headroom, made},
+        {"--html", o->html != NULL, headroom, made},
+        {"--dot", o->dot != NULL, headroom, made},
+        {"--diff", o->diff, headroom, made},
+        {"--explain", o->explain.n > 0, headroom, made},
+        {"--proof-log", o->proof_log != NULL, headroom, made},
+        {"--save-as-external-data", o->external, headroom, made},
+        {"--dry-run", o->dry_run, headroom, made},
+    };
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+        if (all[k].given && all[k].excluded) return refuse(e, all[k].option, all[k].why);
+    return true;
+}
+
 static bool weights_agree(const IsomerOptions *o, Error *e) {
     return o->external || o->external_threshold == optimize_defaults().external_threshold ||
            refuse(e, "--external-threshold",
                   "all weights stay where they are: leave it out, or give --save-as-external-data");
-}
-
-static bool headroom_used(const IsomerOptions *o, Error *e) {
-    return !o->headroom || !o->replay ||
-           refuse(e, "--headroom",
-                  "nothing is searched, so no proof log can be followed: leave out --replay");
 }
 
 /* Lists the files that the options name. The file of --rules-out is added to; without --discover it
@@ -168,6 +214,6 @@ bool optimize_files_spared(Arena *a, const char *in, const char *out, const Isom
 bool optimize_options_agree(Arena *a, const char *in, const char *out, const IsomerOptions *o,
                             Error *e) {
     return rules_out_used(o, e) && targets_agree(a, o, e) && limits_used(o, e) &&
-           tolerances_used(o, e) && discovery_repeats(o, e) && weights_agree(o, e) &&
-           headroom_used(o, e) && files_given_usable(a, in, out, o, e);
+           tolerances_used(o, e) && discovery_repeats(o, e) && nothing_excluded(o, e) &&
+           weights_agree(o, e) && files_given_usable(a, in, out, o, e);
 }

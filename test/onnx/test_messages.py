@@ -112,6 +112,15 @@ def test_files_that_may_be_the_same(files, tmp_path):
     assert (tmp_path / "m.onnx").read_bytes() == files[tmp_path / "m.onnx"]
 
 
+# Options that have no effect with --replay, and with --headroom.
+IDLE = ["--search egraph", "--steps 9", "--time-limit 9", "--keep-best", "--frozen"]
+IDLE += ["--effort quick --measure-with cat", "--also-threads 2 --measure-with onnxruntime"]
+UNMADE = ["--report r", "--html h", "--dot d", "--proof-log l", "--diff", "--explain y"]
+UNMADE += ["--discover 9", "--check-with onnxruntime", "--check", "--rtol 0.1", "--atol 0.1"]
+UNMADE += ["--time-limit 9", "--effort quick", "--keep-best", "--max-growth 9", "--dry-run"]
+UNMADE += ["--also-threads 2", "--save-as-external-data"]
+
+
 @pytest.mark.parametrize(
     "words, said",
     [
@@ -130,6 +139,16 @@ def test_files_that_may_be_the_same(files, tmp_path):
         ("--steps 3 --measure-with cat", "--steps: it limits a search for the built-in runtime"),
         ("--check=0 --rtol 0.1", "--rtol: nothing is compared with --check=0"),
         ("--check=0 --atol 0.1", "--atol: nothing is compared with --check=0"),
+        *((f"--replay m.log {word}", word.split()[0] + ": --replay searches") for word in IDLE),
+        ("--replay m.log --max-growth 9", "--max-growth: a replay takes it from the proof log"),
+        ("--headroom --replay m.log", "--headroom: nothing is searched, so no proof log can be"),
+        *(
+            (
+                f"--measure-with onnxruntime --headroom {word}",
+                word.split()[0] + ": --headroom searches",
+            )
+            for word in UNMADE
+        ),
     ],
 )
 def test_an_option_that_would_do_nothing(files, tmp_path, words, said):

@@ -49,7 +49,9 @@ static const OptionDef option_table[] = {
      .kind = OPT_LIST,
      .at = offsetof(DiscoverProgram, d.sizes.shapes),
      .value = "NAME:1,3,..",
-     .help = "Sizes of an input of the models. May be repeated."},
+     .help = "Sizes of an input of the models; NAME: may be left out if there is one input. Open "
+             "sizes that are not given are 1 on a first axis, 64 on others (16 where data decide "
+             "the size), or what the model requires. May be repeated."},
     {.name = "dim",
      .kind = OPT_LIST,
      .at = offsetof(DiscoverProgram, d.sizes.dims),

@@ -164,8 +164,8 @@ static int64_t size_agreed(const void *user, const char *input, int axis, const 
     for (int k = 0; k < dims->n; k++)
         compare_size(g, "--dim", (SizeOptions){.dims = {1, &dims->v[k]}}, input, axis, param);
     for (int k = 0; k < shapes->n; k++)
-        compare_size(g, "--input-shape", (SizeOptions){.shapes = {1, &shapes->v[k]}}, input, axis,
-                     param);
+        compare_size(g, k < g->all.nfile ? "--input" : "--input-shape",
+                     (SizeOptions){.shapes = {1, &shapes->v[k]}}, input, axis, param);
     return size_given(&g->all, input, axis, param);
 }
 
@@ -173,9 +173,11 @@ static int64_t size_agreed(const void *user, const char *input, int axis, const 
 bool run_open(ModelRun *r) {
     if (!feed_options(r->arena, r->o.input, &r->given, r->error)) return false;
     r->given.seed = (uint64_t)r->o.seed;
+    const int nshape = r->o.shape.n;
     r->o.shape = feed_shapes(r->arena, &r->given, r->o.shape);
     Error unequal = {0};
-    const GivenSizes given = {{r->o.shape, r->o.dim}, &unequal};
+    const GivenSizes given = {
+        {.shapes = r->o.shape, .dims = r->o.dim, .nfile = r->o.shape.n - nshape}, &unequal};
     if (!size_options_valid(r->arena, &given.all, r->error)) return false;
     r->stage = stage_new(r->w, r->backend, r->device, run_stage_input, r);
     for (int k = 0; k < r->nfound; k++) stage_keep(r->stage, r->found[k].value, r->found[k].bytes);
@@ -193,8 +195,9 @@ bool run_open(ModelRun *r) {
     const char **name = ARENA_NEW(r->arena, const char *, r->graph->nin);
     for (int k = 0; k < r->graph->nin; k++) name[k] = model_input_name(r->model, k);
     return known_dims(r) && feed_fits(&r->given, r->w, r->graph, name, r->error) &&
-           sizes_bind(r->w, r->arena, r->graph, name, &(SizeOptions){.shapes = r->o.shape},
-                      &r->sizes, r->error) &&
+           sizes_bind(r->w, r->arena, r->graph, name,
+                      &(SizeOptions){.shapes = r->o.shape, .nfile = given.all.nfile}, &r->sizes,
+                      r->error) &&
            run_feed(r);
 }
 

@@ -16,17 +16,21 @@ typedef struct Bind {
     const char *const *name;
     uint32_t n; /* number of symbols, and the value of each */
     int64_t *value;
+    const char *option; /* the option whose sizes are being set */
     Error *error;
 } Bind;
 
-static bool set_size(Bind *b, Symbol s, int64_t value, const char *place) {
+/* what: the option's text, or the input that it is about. */
+static bool set_size(Bind *b, Symbol s, int64_t value, const char *what) {
     if (value < 0)
-        return error_set(b->error, E_USAGE, place, "a size cannot be negative: %" PRId64, value);
+        return error_set(b->error, E_USAGE, b->option, "%s: a size cannot be negative: %" PRId64,
+                         what, value);
     if (b->value[s] != SIZE_UNKNOWN && b->value[s] != value) {
         SymbolDef d = symbol_def(b->w, s);
-        return error_set(
-            b->error, E_USAGE, place, "the size %s would have to be both %" PRId64 " and %" PRId64,
-            d.kind == SYM_NAMED ? world_text(b->w, d.word) : "of an axis", b->value[s], value);
+        return error_set(b->error, E_USAGE, b->option,
+                         "%s: the size %s would have to be both %" PRId64 " and %" PRId64, what,
+                         d.kind == SYM_NAMED ? world_text(b->w, d.word) : "of an axis", b->value[s],
+                         value);
     }
     b->value[s] = value;
     return true;
@@ -45,9 +49,9 @@ static bool set_axis(Bind *b, int input, int axis, int64_t value) {
     int64_t known;
     if (s) return set_size(b, s, value, b->name[input]);
     if (!poly_eval(b->w, p, (Sizes){b->n, b->value}, &known) || known == value) return true;
-    return error_set(b->error, E_USAGE, b->name[input],
-                     "axis %d has the size %" PRId64 " in the model, not %" PRId64, axis, known,
-                     value);
+    return error_set(b->error, E_USAGE, b->option,
+                     "%s: axis %d has the size %" PRId64 " in the model, not %" PRId64,
+                     b->name[input], axis, known, value);
 }
 
 /* The index of the input that "NAME:.." names, or -1; *rest is the text after the colon. */
@@ -108,8 +112,8 @@ static bool set_shape(Bind *b, Arena *a, const char *option) {
     if (input < 0) return shape_of_unknown(b, a, option);
     const Type *t = value_type(b->w, b->g->in[input]);
     if (!t->known)
-        return error_set(b->error, E_USAGE, "--input-shape",
-                         "%s: the rank of this input is not known", option);
+        return error_set(b->error, E_USAGE, b->option, "%s: the rank of this input is not known",
+                         option);
     for (char *end; *at; axis++) {
         int64_t value = strtoll(at, &end, 10);
         if (end == at || (*end && *end != ','))
@@ -183,22 +187,50 @@ static bool complete_sizes(Bind *b) {
     return true;
 }
 
+static bool set_shapes(Bind *b, Arena *a, const SizeOptions *given) {
+    for (int k = 0; k < given->shapes.n; k++) {
+        b->option = k < given->nfile ? "--input" : "--input-shape";
+        if (!set_shape(b, a, given->shapes.v[k])) return false;
+    }
+    return true;
+}
+
+/* Gives numbers to the sizes that the options determine, and to no others. */
+static bool set_given(Bind *b, Arena *a, const SizeOptions *given) {
+    b->n = intern_count(b->w->table[TABLE_SYMBOL]) + 1;
+    b->value = ARENA_NEW(a, int64_t, b->n);
+    for (uint32_t s = 0; s < b->n; s++) b->value[s] = SIZE_UNKNOWN;
+    if (!set_shapes(b, a, given)) return false;
+    b->option = "--dim";
+    for (int k = 0; k < given->dims.n; k++)
+        if (!set_dim(b, a, given->dims.v[k])) return false;
+    /* Once more: now the sizes that follow from symbols are known. */
+    return set_shapes(b, a, given);
+}
+
 bool sizes_bind(World *w, Arena *a, const Graph *g, const char *const name[],
                 const SizeOptions *given, Sizes *out, Error *e) {
-    Bind b = {
-        .w = w, .g = g, .name = name, .n = intern_count(w->table[TABLE_SYMBOL]) + 1, .error = e};
-    b.value = ARENA_NEW(a, int64_t, b.n);
+    Bind b = {.w = w, .g = g, .name = name, .error = e};
     *out = (Sizes){0};
-    for (uint32_t s = 0; s < b.n; s++) b.value[s] = SIZE_UNKNOWN;
-    for (int k = 0; k < given->shapes.n; k++)
-        if (!set_shape(&b, a, given->shapes.v[k])) return false;
-    for (int k = 0; k < given->dims.n; k++)
-        if (!set_dim(&b, a, given->dims.v[k])) return false;
-    /* Once more: now the sizes that follow from symbols are known. */
-    for (int k = 0; k < given->shapes.n; k++)
-        if (!set_shape(&b, a, given->shapes.v[k])) return false;
+    if (!set_given(&b, a, given)) return false;
     *out = (Sizes){b.n, b.value};
     return complete_sizes(&b);
+}
+
+bool *sizes_left_open(World *w, Arena *a, const Graph *g, const char *const name[],
+                      const SizeOptions *given) {
+    Error ignored = {0};
+    Bind b = {.w = w, .g = g, .name = name, .error = &ignored};
+    set_given(&b, a, given);
+    bool *open = ARENA_NEW(a, bool, b.n);
+    for (int k = 0; k < g->nin; k++) {
+        const Type *t = value_type(w, g->in[k]);
+        for (int axis = 0; t->known && axis < t->dim.n; axis++) {
+            const Symbol s = axis_symbol(&b, k, axis);
+            open[s] = s && b.value[s] == SIZE_UNKNOWN;
+        }
+    }
+    return open;
 }
 
 /* ---- guesses */

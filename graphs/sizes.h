@@ -6,9 +6,11 @@
 #include "ops/base/options.h"
 
 /* The options. shapes: "NAME:1,3,224,224", where the name may be omitted if there is one input;
-   dims: "NAME=8" for a named size. */
+   dims: "NAME=8" for a named size. The first nfile of the shapes are those of files of --input
+   (feed_shapes), for messages. */
 typedef struct SizeOptions {
     StringList shapes, dims;
+    int nfile;
 } SizeOptions;
 /* Binds the sizes of a graph whose input k is called name[k]; all that is given must agree. A size
    without a value is 1 on the first axis of an input and an error on other axes; that error, like a
@@ -16,6 +18,11 @@ typedef struct SizeOptions {
    now. If a size is missing, *out holds those that are known; after other errors its n is 0. */
 bool sizes_bind(World *, Arena *, const Graph *, const char *const name[], const SizeOptions *,
                 Sizes *out, Error *);
+
+/* For each symbol that exists now: whether it is a size of an input and these options, which suit
+   the graph (sizes_bind), leave it open. In the arena. */
+bool *sizes_left_open(World *, Arena *, const Graph *, const char *const name[],
+                      const SizeOptions *);
 
 /* Guesses numbers for the sizes that have none: 1 for an open first axis, 16 for sizes that depend
    on data, 64 for others, unless a node of the graph needs other numbers. A size becomes 0 only if

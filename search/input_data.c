@@ -21,6 +21,7 @@ bool run_read_inputs(Run *r) {
     const StringList all = feed_shapes(r->arena, &r->inputs.given, string_list(shape));
     r->inputs.options = *r->o;
     r->inputs.options.input_shape = (IsomerTexts){all.n, all.v};
+    r->inputs.nfile = all.n - shape.n;
     r->o = &r->inputs.options;
     return true;
 }

@@ -37,8 +37,10 @@ typedef struct IsomerOptions {
     size_t size; /* sizeof(IsomerOptions), set by isomer_options */
 
     /* Sizes that the model leaves open. They are used for timing and checking; the result keeps
-       them open unless fix_dims is set. */
-    IsomerTexts input_shape; /* the sizes of an input: "x:1,3,224,224" */
+       them open unless fix_dims is set. Those that are not given are 1 on a first axis, 64 on
+       others (16 where data decide the size), or what the model requires. */
+    /* The sizes of an input: "x:1,3,224,224"; "x:" may be left out if there is one input. */
+    IsomerTexts input_shape;
     /* The value of every size of this name: "batch=8". With "seq=32,128" the result is checked at
        both values, and with measure_with "onnxruntime" it is timed at both. */
     IsomerTexts dim;

@@ -235,7 +235,8 @@ static bool inline_bodies(Run *r, bool *changed) {
 /* For --fix-dims: writes the sizes that options give into the file. *changed receives whether the
    file left any of them open, so that the model has to be read again. */
 static bool fix_sizes(Run *r, bool *changed) {
-    const SizeOptions given = {string_list(r->o->input_shape), string_list(r->o->dim)};
+    const SizeOptions given = {.shapes = string_list(r->o->input_shape),
+                               .dims = string_list(r->o->dim)};
     Pieces file;
     if (run_size_set_count(r) > 1)
         return error_set(r->error, E_USAGE, "--fix-dims",
@@ -289,7 +290,10 @@ static bool can_copy_external(const Run *r) {
 
 static bool open_model(Run *r) {
     r->source.path = r->in;
-    return open_source(r) && can_copy_external(r) && measure_original(r);
+    if (!open_source(r)) return false;
+    if (r->stats.nguessed)
+        run_say(r, "sizes used where none are given: %s", run_guessed_text(&r->stats, r->arena));
+    return can_copy_external(r) && measure_original(r);
 }
 
 static bool open_inputs(Run *r) {

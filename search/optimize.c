@@ -293,6 +293,7 @@ static bool show_headroom(Run *r, IsomerResult *out) {
     if (!search_headroom(r, &text)) return false;
     Text t = text_new(r->arena);
     text_add(&t, "%s", text);
+    run_table_guessed(&r->stats, &t);
     out->table = run_copy_text(r->escape, &t);
     return true;
 }

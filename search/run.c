@@ -3,6 +3,7 @@
 #include "search/run.h"
 #include "ops/base/process.h"
 #include "search/cost_model.h"
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -111,7 +112,8 @@ static StringList given_dims(const Run *r, int size_set, bool internal) {
 }
 
 SizeOptions run_given_sizes(const Run *r) {
-    return (SizeOptions){string_list(r->o->input_shape), given_dims(r, r->size_set, false)};
+    return (SizeOptions){.shapes = string_list(r->o->input_shape),
+                         .dims = given_dims(r, r->size_set, false)};
 }
 
 int run_size_set_count(const Run *r) {
@@ -135,12 +137,24 @@ const char *run_size_set_name(const Run *r, int size_set) {
     return t.size ? t.data : "";
 }
 
+static const char **input_names(const Run *r) {
+    const char **name = ARENA_NEW(r->arena, const char *, r->source.original.nin);
+    for (int k = 0; k < r->source.original.nin; k++) name[k] = model_input_name(r->source.model, k);
+    return name;
+}
+
+/* Returns --input-shape and --dim as sizes_bind needs them. */
+static SizeOptions internal_sizes(const Run *r, int size_set) {
+    return (SizeOptions){.shapes = string_list(r->o->input_shape),
+                         .dims = given_dims(r, size_set, true),
+                         .nfile = r->inputs.nfile};
+}
+
 /* Binds the sizes that options give. It is no error that others are missing. */
 static bool bind_given(Run *r, int size_set, Sizes *out) {
     Error missing = {0};
-    const char **name = ARENA_NEW(r->arena, const char *, r->source.original.nin);
-    for (int k = 0; k < r->source.original.nin; k++) name[k] = model_input_name(r->source.model, k);
-    const SizeOptions given = {string_list(r->o->input_shape), given_dims(r, size_set, true)};
+    const char **name = input_names(r);
+    const SizeOptions given = internal_sizes(r, size_set);
     if (!feed_fits(&r->inputs.given, r->w, &r->source.original, name, r->error)) return false;
     if (!sizes_bind(r->w, r->arena, &r->source.original, name, &given, out, &missing) && !out->n) {
         *r->error = missing;
@@ -156,12 +170,34 @@ bool run_size_sets_valid(Run *r) {
     return good;
 }
 
+static void note_guessed(Run *r) {
+    const SizeOptions given = internal_sizes(r, r->size_set);
+    const Sizes sizes = r->source.sizes;
+    const bool *open = sizes_left_open(r->w, r->arena, &r->source.original, input_names(r), &given);
+    ModelSize *size;
+    const int n = model_open_sizes(r->source.model, r->arena, &size);
+    GuessedSize *guessed = ARENA_NEW(r->arena, GuessedSize, n);
+    r->stats.nguessed = 0;
+    for (int k = 0; k < n; k++)
+        if (size[k].symbol < sizes.n && open[size[k].symbol])
+            guessed[r->stats.nguessed++] = (GuessedSize){size[k].name, sizes.value[size[k].symbol]};
+    r->stats.guessed = guessed;
+}
+
+const char *run_guessed_text(const RunStats *s, Arena *a) {
+    Text t = text_new(a);
+    for (int k = 0; k < s->nguessed; k++)
+        text_add(&t, "%s%s=%" PRId64, k ? ", " : "", s->guessed[k].name, s->guessed[k].value);
+    return t.size ? t.data : "";
+}
+
 /* A size that is not given is guessed: it affects costs and what is checked, never what the result
    computes. */
 bool run_bind_sizes(Run *r, int size_set) {
     if (!bind_given(r, size_set, &r->source.sizes)) return false;
     r->size_set = size_set;
     sizes_guess(r->w, r->arena, &r->source.original, &r->source.sizes);
+    note_guessed(r);
     return true;
 }
 

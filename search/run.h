@@ -57,6 +57,11 @@ typedef struct RunDiscovered {
 typedef struct RunBody {
     const char *name, *table, *report;
 } RunBody;
+/* A size of an input that no option gives: its name in the file, and the number that was taken. */
+typedef struct GuessedSize {
+    const char *name;
+    int64_t value;
+} GuessedSize;
 /* The results of a run, for the table, the report and the page. */
 typedef struct RunStats {
     /* For the built-in runtime: graphs expanded; regions; different regions. */
@@ -82,6 +87,8 @@ typedef struct RunStats {
     int ngain;
     const PlaceGain *gain; /* all places that gain by themselves, even if they overlap */
     const char *reason;    /* why nothing gains; NULL: no reason is known */
+    int nguessed;
+    const GuessedSize *guessed; /* at the size set in use */
     /* The set of sizes with the least gain, "seq=128", if there are several; NULL: there is one. */
     const char *sizes;
     /* Lines that say how far the original is from the machine's roofline; NULL: not known. */
@@ -146,6 +153,7 @@ typedef struct RunInputs {
     Feed feed;
     const char *refused;   /* why the model did not run on the first data drawn, if feed.attempt */
     IsomerOptions options; /* the run's options, with the sizes of given inputs as input shapes */
+    int nfile;             /* the first nfile of these input shapes are those of files */
 } RunInputs;
 typedef struct Run {
     /* What the run is told and what it works with. */
@@ -214,8 +222,8 @@ bool run_targets_onnxruntime(const IsomerOptions *);
    proof log has to describe everything that is done. */
 bool run_bodies_wanted(const Run *);
 /* Sets source.sizes from --input-shape and --dim, using the numbers of this size set where --dim
-   gives lists; other sizes are guessed. run_select_sizes (input_data.h) also draws inputs of these
-   sizes. Returns false with the run's error set on failure. */
+   gives lists; other sizes are guessed, which stats.guessed lists. run_select_sizes (input_data.h)
+   also draws inputs of these sizes. Returns false with the run's error set on failure. */
 bool run_bind_sizes(Run *, int size_set);
 /* Whether each set of sizes suits the model: as run_bind_sizes, but nothing is guessed, and the set
    in use does not change. */
@@ -227,6 +235,8 @@ SizeOptions run_given_sizes(const Run *);
 /* Returns the numbers by which a size set differs from others: "seq=128", or "". In the run's
    arena. */
 const char *run_size_set_name(const Run *, int size_set);
+/* Returns the guessed sizes as "n=1, h=64"; "" if there are none. In the arena. */
+const char *run_guessed_text(const RunStats *, Arena *);
 StringList string_list(IsomerTexts); /* the same texts, not copied */
 /* Returns a derivation to which no rule was applied yet: its graph is the source's start graph, and
    its map leads from the original's values. */

@@ -357,7 +357,7 @@ static bool bind(World *w, const Graph *g, const char *shape, const char *dim, S
                  Error *e) {
     static const char *const names[] = {"x", "a:b"};
     *e = (Error){0};
-    const SizeOptions given = {{shape != NULL, &shape}, {dim != NULL, &dim}};
+    const SizeOptions given = {.shapes = {shape != NULL, &shape}, .dims = {dim != NULL, &dim}};
     return sizes_bind(w, w->arena, g, names, &given, out, e);
 }
 
@@ -398,7 +398,7 @@ static void sizes_come_from_options(void **state) {
         assert_non_null(strstr(e.reason, wrong[k].reason));
     }
     const char *shapes[] = {"x:2,3,8", "a:b:5,6"}, *dims[] = {"w=4"};
-    const SizeOptions o = {{2, shapes}, {1, dims}};
+    const SizeOptions o = {.shapes = {2, shapes}, .dims = {1, dims}};
     assert_int_equal(size_given(&o, "x", 2, ""), 8);
     assert_int_equal(size_given(&o, "a:b", 1, ""), 6);
     assert_int_equal(size_given(&o, "y", 1, "w"), 4);
@@ -421,8 +421,8 @@ static void sizes_that_follow_are_compared(void **state) {
     static const struct {
         const char *shape, *dim, *reason;
     } wrong[] = {
-        {"x:7,5", NULL, "axis 0 has the size 6 in the model, not 7"},
-        {"a:b:11", "n=5", "axis 0 has the size 10 in the model, not 11"},
+        {"x:7,5", NULL, "x: axis 0 has the size 6 in the model, not 7"},
+        {"a:b:11", "n=5", "a:b: axis 0 has the size 10 in the model, not 11"},
         {"a:b:10", NULL, "the size of axis 0 is not known"},
     };
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {

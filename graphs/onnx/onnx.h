@@ -87,6 +87,14 @@ const char *model_size_name(const Model *, const char *);
 /* Returns the file's names of all these sizes, in the order of the file and separated by commas; ""
    if there are none. */
 const char *model_size_names(const Model *, Arena *);
+/* A size that inputs leave open: its name in the file or, if it has none there, that of its input
+   and its axis ("x.2"); and its symbol. */
+typedef struct ModelSize {
+    const char *name;
+    Symbol symbol;
+} ModelSize;
+/* Lists these sizes in the arena, in the order of the file, and returns their number. */
+int model_open_sizes(const Model *, Arena *, ModelSize **);
 /* The name of an original value in the file, or NULL if it has none. */
 const char *model_value_name(const Model *, Value);
 /* Returns the name and *op_type of the ONNX node that a node was imported from, or NULL if there is

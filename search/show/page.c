@@ -86,6 +86,11 @@ static void add_summary(const Changes *c, bool changed, Text *t) {
         add_gain(t, arena_format(t->arena, "on %d threads", r->stats.also_threads),
                  r->stats.also_before, r->stats.also_after, 1e-3, "ms");
     text_add(t, "</table>\n");
+    if (r->stats.nguessed) {
+        text_add(t, "<p>Sizes used where none were given: ");
+        add_escaped(t, run_guessed_text(&r->stats, t->arena));
+        text_add(t, " (--input-shape, --dim).</p>\n");
+    }
 }
 
 static void add_check(const Changes *c, Text *t) {

@@ -141,6 +141,12 @@ static void table_bodies(const RunStats *s, Text *t) {
     if (s->bodies_note) text_add(t, "  these bodies are not used: %s\n", s->bodies_note);
 }
 
+void run_table_guessed(const RunStats *s, Text *t) {
+    if (s->nguessed)
+        text_add(t, "  sizes used where none were given: %s (--input-shape, --dim)\n",
+                 run_guessed_text(s, t->arena));
+}
+
 /* Prints the operators whose number changed, and bytes, operations and times. */
 static void table_numbers(const RunStats *s, Text *t) {
     text_add(t, "  %-22s %14s %14s\n", "operator", "before", "after");
@@ -160,6 +166,7 @@ static void table_numbers(const RunStats *s, Text *t) {
         line_times(arena_format(t->arena, "on %d threads", s->also_threads), s->also_before,
                    s->also_after, t);
     if (s->cost_fault) text_add(t, "  the cost file was wrong: %s\n", s->cost_fault);
+    run_table_guessed(s, t);
 }
 
 /* Says what was compared by definitions, and how much was not. */

@@ -8,6 +8,8 @@
    report to the text. */
 void run_operators(Run *, const Graph *result);
 void run_table(const Run *, const Derivation *, bool changed, Text *);
+/* Appends the line that names the sizes that were guessed, if any were. */
+void run_table_guessed(const RunStats *, Text *);
 /* Returns what to call the times of the whole models: measured, or partly estimated in a frozen
    run. */
 const char *run_time_word(const RunStats *);

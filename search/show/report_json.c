@@ -119,11 +119,22 @@ static void json_gains(cJSON *o, const char *name, int n, const PlaceGain *gain)
     }
 }
 
+static void json_guessed(const RunStats *s, cJSON *o) {
+    if (!s->nguessed) {
+        cJSON_AddNullToObject(o, "guessed_sizes");
+        return;
+    }
+    cJSON *x = cJSON_AddObjectToObject(o, "guessed_sizes");
+    for (int k = 0; k < s->nguessed; k++)
+        cJSON_AddNumberToObject(x, s->guessed[k].name, (double)s->guessed[k].value);
+}
+
 static void json_places(const RunStats *s, bool changed, cJSON *o) {
     json_gains(o, "places", changed ? s->nplace : 0, s->place);
     json_gains(o, "gains", s->ngain, s->gain);
     json_text(o, "reason", !changed ? s->reason : NULL);
     json_text(o, "sizes", s->sizes);
+    json_guessed(s, o);
     json_text(o, "headroom", !changed ? s->headroom : NULL);
 }
 

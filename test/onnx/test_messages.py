@@ -276,6 +276,28 @@ def test_arrays_of_another_rank(files, tmp_path, program):
     refused(done, "--input: two.npy: an array of rank 2, but the input i has rank 1")
 
 
+@pytest.mark.parametrize("program", ["run-model", "optimize-model"])
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["--input-shape", "x:2,4"], "--input-shape: x: axis 1 has the size 3 in the model, not 4"),
+        (["--input", "x=four.npy"], "--input: x: axis 1 has the size 3 in the model, not 4"),
+        (["--dim", "n=1", "--dim", "n=2"], "--dim: n="),
+        (["--input-shape", "x:1,3", "--dim", "n=2"], "--dim: n=2: "),
+        (["--input", "x=three.npy", "--input-shape", "x:1,3"], "--input"),
+    ],
+)
+def test_sizes_that_contradict_name_their_option(tmp_path, program, words, said):
+    nodes = [helper.make_node("Relu", ["x"], ["y"])]
+    save(tmp_path / "m.onnx", nodes, [tensor("x", ["n", 3])], [tensor("y", None)], {})
+    numpy.save(tmp_path / "three.npy", numpy.zeros((2, 3), "f"))
+    numpy.save(tmp_path / "four.npy", numpy.zeros((2, 4), "f"))
+    words = ["m.onnx", *["--dry-run"] * (program == "optimize-model"), *words]
+    done = run(program, *words, cwd=tmp_path)
+    refused(done, f"{program}: {said}")
+    assert "axis 1" in done.stderr or "have to be both" in done.stderr
+
+
 def test_inputs_that_are_too_large(files, tmp_path):
     """The message does not ask for sizes that were given."""
     words = ["m.onnx", "--input-shape", "x:99999999999,99999999999", "--input-shape", "i:1"]

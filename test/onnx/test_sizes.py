@@ -1,6 +1,6 @@
 """For models that leave sizes open, timing and checking use sizes that the model allows."""
 
-import json, os, subprocess, sys
+import json, os, shutil, subprocess, sys
 import onnx, onnx.parser, pytest
 from onnx import helper
 from written import real_models
@@ -34,6 +34,44 @@ SQUEEZED = """m (float[1, 2, n] x) => (float[1, 2] y)
 def test_a_guessed_size_is_one_that_the_model_allows(tmp_path):
     code, said, report = optimize(SQUEEZED, tmp_path)
     assert code == 0 and report["changed"] and "original is kept" not in said, said
+
+
+# Named and unnamed open sizes; the two sizes n are one.
+PARTLY = """m (float[n, 3, h, w] x, float[n, 2, ?] z) => (float[a, 3, b, c] y, float[d, 2, e] v)
+    { p = Relu(x)  y = Relu(p)  v = Relu(z) }"""
+
+
+@pytest.mark.parametrize(
+    "options, guessed",
+    [
+        ([], {"n": 1, "h": 64, "w": 64, "z.2": 64}),
+        (["--dim", "w=7"], {"n": 1, "h": 64, "z.2": 64}),
+        (["--dim", "z.2=7"], {"n": 1, "h": 64, "w": 64}),
+        (["--input-shape", "z:2,2,5"], {"h": 64, "w": 64}),
+        (["--input-shape", "x:1,3,8,8"], {"z.2": 64}),
+        (["--dim", "h=8,9", "--dim", "n=1", "--dim", "w=7"], {"z.2": 64}),
+        (["--input-shape", "x:1,3,8,8", "--dim", "z.2=5"], None),
+        (["--input-shape", "x:1,3,8,8", "--fix-dims"], {"z.2": 64}),
+    ],
+)
+def test_sizes_that_were_guessed_are_named(options, guessed, tmp_path):
+    page = tmp_path / "p.html"
+    options = [*options, "-v", "--html", page] if shutil.which("dot") else [*options, "-v"]
+    code, said, report = optimize(PARTLY, tmp_path, *options)
+    assert code == 0 and report["guessed_sizes"] == guessed, said
+    line = "sizes used where none were given: " + ", ".join(
+        f"{name}={size}" for name, size in (guessed or {}).items()
+    )
+    assert (f"  {line} (--input-shape, --dim)\n" in said) == bool(guessed), said
+    assert ("sizes used where none" in said) == bool(guessed), said
+    if shutil.which("dot"):
+        text = page.read_text(encoding="utf-8").lower()
+        assert (line in text) == bool(guessed) and ("where none were" in text) == bool(guessed)
+
+
+def test_a_size_that_the_model_requires_is_named(tmp_path):
+    _, said, report = optimize(SQUEEZED, tmp_path)
+    assert 5 <= report["guessed_sizes"]["n"] <= 7, said
 
 
 # The same with a second convolution, for which n would have to be 40.

@@ -57,6 +57,20 @@ const char *model_size_names(const Model *m, Arena *a) {
     return t.size ? t.data : "";
 }
 
+int model_open_sizes(const Model *m, Arena *a, ModelSize **list) {
+    const uint32_t all = intern_count(m->size_numbers);
+    int n = 0;
+    *list = ARENA_NEW(a, ModelSize, all);
+    for (uint32_t id = 1; id <= all && id < m->size_room; id++) {
+        size_t length;
+        const char *text = intern_get(m->size_numbers, id, &length);
+        if (m->size[id].text)
+            (*list)[n++] =
+                (ModelSize){arena_string(a, text, length), poly_is_symbol(m->w, m->size[id].poly)};
+    }
+    return n;
+}
+
 /* Asks the caller for the size of this axis; if it gives none, uses the number given for another
    axis of the same name. */
 static int64_t size_from_caller(Model *m, const char *input, int axis, const char *param) {

@@ -49,8 +49,8 @@ static const OptionDef option_table[] = {
      .at = offsetof(CompareOptions, out),
      .value = "FILE",
      .help = "Writes the result to FILE: the answers of derive, the proved rules of part, or "
-             "the rules that choose selects. Default: standard output; part then writes no "
-             "proved rules."},
+             "the rules that choose selects. Default: standard output; part needs --output or "
+             "--basis."},
     {.name = "quiet",
      .letter = 'q',
      .kind = OPT_FLAG,
@@ -159,10 +159,15 @@ static bool write_counts(CompareProgram *m, const RelateCounts *c) {
     const struct {
         const char *name;
         int v;
-    } counts[] = {{"rules", c->rules},     {"proved", c->proved},   {"conditional", c->conditional},
-                  {"refuted", c->refuted}, {"unknown", c->unknown}, {"basis", c->basis}};
+    } counts[] = {{"rules", c->rules},
+                  {"proved", c->proved},
+                  {"conditional", c->conditional},
+                  {"refuted", c->refuted},
+                  {"unknown", c->unknown}};
     for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
         cJSON_AddNumberToObject(x, counts[k].name, counts[k].v);
+    if (m->o.all) cJSON_AddNullToObject(x, "basis");
+    else cJSON_AddNumberToObject(x, "basis", c->basis);
     char *text = cJSON_Print(x);
     bool ok = text && file_write(m->o.json, text, strlen(text), &m->error);
     cJSON_free(text);
@@ -177,7 +182,10 @@ static bool print_part(CompareProgram *m) {
     RelateCounts c;
     if (!m->o.out && !m->o.basis)
         return error_set(&m->error, E_USAGE, "part",
-                         "missing: a file to write, --output or --basis");
+                         "give --output for the proved rules, or --basis");
+    if (m->o.all && m->o.basis)
+        return error_set(&m->error, E_USAGE, "--basis",
+                         "--all skips the search for a basis: leave out one of the two");
     if (!rules_read(m->arena, m->files.v[0], &set, &m->error)) return false;
     if (!relate_part(&how, &set, &proved, m->o.all ? NULL : &basis, &rest, &c, &m->error))
         return false;
@@ -185,8 +193,12 @@ static bool print_part(CompareProgram *m) {
     if (!write_if(m, m->o.out, &proved) || !write_if(m, m->o.basis, &basis) ||
         !write_if(m, m->o.rest, &rest))
         return false;
-    if (!m->o.quiet)
-        printf("%s: %d rules, %d proved, basis %d\n", m->files.v[0], c.rules, c.proved, c.basis);
+    if (!m->o.quiet) {
+        printf("%s: %d rule%s, %d proved", m->files.v[0], c.rules, c.rules == 1 ? "" : "s",
+               c.proved);
+        if (!m->o.all) printf(", basis %d", c.basis);
+        puts("");
+    }
     return !m->o.json || write_counts(m, &c);
 }
 

@@ -122,12 +122,22 @@ def test_commands_know_their_options():
         (("search",), "expected a command"),
         (("derive", "one.rules"), "derive RULES KNOWN..."),
         (("part", "a", "b"), "part VERDICTS"),
-        (("part", "a"), "--output or --basis"),
+        (("part", "a"), "give --output for the proved rules, or --basis"),
+        (("part", "a", "--rest", "b"), "give --output for the proved rules, or --basis"),
+        (("part", "a", "--all", "--basis", "b"), "--basis: --all skips the search for a basis"),
         (("choose", "a", "--basis", "b"), "--basis: the command choose has no such option"),
         (("part", "a", "-o", "b", "--unproved"), "--unproved: the command part"),
     ):
         code, _, err = run(*words)
         assert code == 2 and what in err, (words, err)
+
+
+def test_without_a_search_no_basis_is_counted(tmp_path):
+    proved, json = tmp_path / "p.rules", tmp_path / "c.json"
+    plain = os.path.join(ROOT, "rules/library/merge.rules")
+    code, out, _ = run("part", plain, "--all", "-o", str(proved), "--json", str(json))
+    assert code == 0 and re.search(r": \d+ rules, \d+ proved$", out.strip()), out
+    assert '"basis":\tnull' in read(json)
 
 
 def test_search_has_the_gains_beside_the_library():

@@ -2,6 +2,7 @@
 #include "graphs/numeric_class.h"
 #include "ops/base/text.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -23,24 +24,37 @@ const char *classes_text(Arena *a, unsigned classes) {
     return t.data;
 }
 
-bool classes_parse(const char *text, unsigned *classes) {
+static bool row_among(int row, unsigned among) {
+    return table[row].bit ? (table[row].bit & among) != 0 : among == (unsigned)CLASSES_ANY;
+}
+
+static bool parse_among(const char *text, unsigned among, unsigned *classes) {
     *classes = 0;
     for (const char *p = text;;) {
         size_t n = strcspn(p, "+,");
         int k = 0;
         while (k < ROWS && (strlen(table[k].word) != n || memcmp(table[k].word, p, n))) k++;
-        if (k == ROWS) return false;
+        if (k == ROWS || !row_among(k, among)) return false;
         *classes |= table[k].bit;
         if (!p[n]) return true;
         p += n + 1;
     }
 }
 
-bool classes_option(const char *option, const char *text, unsigned *classes, Error *e) {
-    return classes_parse(text, classes) ||
-           error_set(e, E_USAGE, option,
-                     "expects one or more of %s, joined by + or commas, not \"%s\"", CLASS_WORDS,
-                     text);
+bool classes_parse(const char *text, unsigned *classes) {
+    return parse_among(text, (unsigned)CLASSES_ANY, classes);
+}
+
+bool classes_option(const char *option, const char *text, unsigned among, unsigned *classes,
+                    Error *e) {
+    char words[sizeof CLASS_WORDS] = "";
+    if (parse_among(text, among, classes)) return true;
+    for (int k = 0; k < ROWS; k++)
+        if (row_among(k, among))
+            snprintf(words + strlen(words), sizeof words - strlen(words), "%s%s",
+                     *words ? ", " : "", table[k].word);
+    return error_set(e, E_USAGE, option,
+                     "expects one or more of %s, joined by + or commas, not \"%s\"", words, text);
 }
 
 Tolerance classes_tolerance(unsigned classes, DType t) {

@@ -36,7 +36,7 @@ typedef enum NumericClass {
 #undef X
 } NumericClass;
 #define X(id, word, rtol, off) | (off ? id : 0)
-enum { CLASSES_OFF = 0 NUMERIC_CLASSES(X) };
+enum { CLASSES_OFF = 0 NUMERIC_CLASSES(X), CLASSES_ANY = -1 };
 #undef X
 
 /* Prints "exact" or words joined by +: "reassociates+rounds". The text is static or in the
@@ -44,8 +44,10 @@ enum { CLASSES_OFF = 0 NUMERIC_CLASSES(X) };
 const char *classes_text(Arena *, unsigned classes);
 /* Parses such text, or words joined by commas. Returns false if a word is not in the table. */
 bool classes_parse(const char *text, unsigned *classes);
-/* Parses the value of an option. Returns false with an E_USAGE that names all words. */
-bool classes_option(const char *option, const char *text, unsigned *classes, Error *);
+/* Parses the value of an option that takes these classes (CLASSES_OFF), or any class and "exact"
+   (CLASSES_ANY). Returns false with an E_USAGE that names the words. */
+bool classes_option(const char *option, const char *text, unsigned among, unsigned *classes,
+                    Error *);
 #define CLASS_WORD(id, word, rtol, off) ", " word
 #define CLASS_WORDS "exact" NUMERIC_CLASSES(CLASS_WORD) /* "exact, reassociates, .." */
 

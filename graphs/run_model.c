@@ -203,6 +203,7 @@ bool run_open(ModelRun *r) {
 
 static bool open_backend(ModelRun *r) {
     const char *options = backend_options(r->arena, r->o.threads, r->o.backend_options);
+    if (!backend_threads_agree(r->o.threads, r->o.backend_options, r->error)) return false;
     if (!device_open(&r->open, arena_escape(r->arena), r->o.backend, options, r->error))
         return false;
     r->backend = r->open.backend;

@@ -54,8 +54,8 @@ static const OptionDef option_table[] = {
      .kind = OPT_TEXT,
      .at = offsetof(ExportProgramOptions, classes),
      .value = "C,..",
-     .help = "Only rules all of whose classes are among these; exact rules always qualify. "
-             "Classes: " CLASS_WORDS "."},
+     .help = "Only rules all of whose classes are among these, joined by + or commas; exact rules "
+             "always qualify. Classes: " CLASS_WORDS "."},
     {.name = "unconditional",
      .kind = OPT_FLAG,
      .at = offsetof(ExportProgramOptions, unconditional),
@@ -113,7 +113,8 @@ static bool read_options(ExportProgram *p) {
     if (o->format && !(p->format = export_format(o->format)))
         return error_set(&p->error, E_USAGE, "--format",
                          "unknown format %s; expected one of " EXPORT_NAMES, o->format);
-    if (o->classes && !classes_option("--class", o->classes, &p->choice.classes, &p->error))
+    if (o->classes && !classes_option("--class", o->classes, (unsigned)CLASSES_ANY,
+                                      &p->choice.classes, &p->error))
         return false;
     p->choice.any_class = !o->classes;
     p->choice.conditional = !o->unconditional;

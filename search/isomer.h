@@ -50,8 +50,8 @@ typedef struct IsomerOptions {
     const char *rules;           /* a file of proved rules; "none"; NULL: the library of rules */
     IsomerTexts enable, disable; /* names or identifiers of rules; enable: only these are used */
     /* Classes of rules that are used in addition: "drops", "defines", "overflows" and "jumps",
-       joined by +. They may make NaN and infinity vanish or appear, or change a rounding into a
-       whole step. */
+       joined by + or commas. They may make NaN and infinity vanish or appear, or change a rounding
+       into a whole step. */
     const char *allow;
 
     /* What is minimized. */

@@ -56,7 +56,8 @@ static unsigned floats_of(const Run *r) {
 
 bool run_open_library(Run *r) {
     unsigned allow = 0;
-    if (r->o->allow && !classes_option("--allow", r->o->allow, &allow, r->error)) return false;
+    if (r->o->allow && !classes_option("--allow", r->o->allow, CLASSES_OFF, &allow, r->error))
+        return false;
     char *own = NULL;
     Error ignored = {0}; /* without a data folder, a user has no rules of their own */
     if (r->o->discover > 0 || !r->o->rules) own_rules_file(r, &own, &ignored);

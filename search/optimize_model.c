@@ -77,10 +77,9 @@ static int call_library(OptimizeOptions *o, const StringList *files) {
 }
 
 static bool files_fit(const OptimizeOptions *o, const StringList *files, Error *e) {
-    int least = o->list_rules                             ? 0
-                : o->isomer.dry_run || o->isomer.headroom ? 1
-                                                          : 2,
-        most = o->list_rules ? 0 : 2;
+    const int least = o->list_rules ? 0 : o->isomer.dry_run || o->isomer.headroom ? 1 : 2, most = 2;
+    if (o->list_rules && files->n)
+        return error_set(e, E_USAGE, "--list-rules", "takes no model: leave out %s", files->v[0]);
     const char *wrong = files->n > most ? "too many files are given"
                         : files->n      ? "no file for the result is given"
                                         : "no model is given";

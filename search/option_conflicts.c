@@ -3,6 +3,7 @@
    --rules none or --cost leaves unused is not. A file name is refused that would overwrite another
    file that is named. */
 #include "graphs/onnx/onnx.h"
+#include "ops/backend/backend.h"
 #include "ops/base/file_use.h"
 #include "search/helper.h"
 #include "search/option_table.h"
@@ -214,6 +215,7 @@ bool optimize_files_spared(Arena *a, const char *in, const char *out, const Isom
 bool optimize_options_agree(Arena *a, const char *in, const char *out, const IsomerOptions *o,
                             Error *e) {
     return rules_out_used(o, e) && targets_agree(a, o, e) && limits_used(o, e) &&
-           tolerances_used(o, e) && discovery_repeats(o, e) && nothing_excluded(o, e) &&
-           weights_agree(o, e) && files_given_usable(a, in, out, o, e);
+           backend_threads_agree(o->threads, o->backend_options, e) && tolerances_used(o, e) &&
+           discovery_repeats(o, e) && nothing_excluded(o, e) && weights_agree(o, e) &&
+           files_given_usable(a, in, out, o, e);
 }

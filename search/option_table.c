@@ -50,8 +50,8 @@ const OptionDef optimize_options[] = {
      .at = offsetof(OptimizeOptions, isomer.allow),
      .value = "CLASS",
      .help = "Allows more rules. CLASS is drops, defines, overflows or jumps, or several of "
-             "these joined by +. The first three may make NaN and infinity vanish or appear; by "
-             "jumps single elements may differ by a whole step."},
+             "these, joined by + or commas. The first three may make NaN and infinity vanish or "
+             "appear; by jumps single elements may differ by a whole step."},
     {.name = "discover",
      .kind = OPT_REAL,
      .at = offsetof(OptimizeOptions, isomer.discover),
@@ -72,7 +72,8 @@ const OptionDef optimize_options[] = {
     {.name = "list-rules",
      .kind = OPT_FLAG,
      .at = offsetof(OptimizeOptions, list_rules),
-     .help = "Prints all rules and which of them these options select, then exits."},
+     .help = "Prints all rules and which of them these options select, then exits. Takes no "
+             "files."},
     {.kind = OPT_HEAD, .help = "Costs"},
     {.name = "cost",
      .kind = OPT_WORD,

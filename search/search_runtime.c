@@ -122,7 +122,10 @@ static bool pick_measured(RuntimeSearch *o, int nproposed, Take *const take[], R
         }
         n++;
     }
-    if (!n) return true;
+    if (!n) {
+        if (run_measures(r->o)) r->stats.reason = "no candidate was found, so nothing was timed";
+        return true;
+    }
     if (!choose_by_time(o, n, v, &best)) {
         if (!cost_refused(o->cost)) return false;
         run_say(r, "whole models are not timed: %s: %s", r->error->place, r->error->reason);

@@ -115,6 +115,14 @@ const char *backend_options(Arena *a, int64_t threads, const char *more) {
     return threads == 1 ? more : arena_format(a, "threads=%d,%s", (int)threads, more);
 }
 
+bool backend_threads_agree(int64_t threads, const char *more, Error *e) {
+    for (const char *p = threads == 1 ? NULL : more; p; p = (p = strchr(p, ',')) ? p + 1 : NULL)
+        if (!strncmp(p, "threads=", strlen("threads=")))
+            return error_set(e, E_USAGE, "--backend-options",
+                             "threads is given by --threads already");
+    return true;
+}
+
 void backend_version(const char *name, Text *t) {
     Error e = {0};
     char identity[512] = "";

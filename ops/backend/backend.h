@@ -23,6 +23,9 @@ bool device_channels_last(const OpenDevice *);
 /* The options for Backend.open: threads=N, unless it is 1, and `more`, those of the user (may be
    NULL). */
 const char *backend_options(Arena *, int64_t threads, const char *more);
+/* Whether `more` leaves out threads=N if another number of threads than 1 is given beside it; else
+   E_USAGE. */
+bool backend_threads_agree(int64_t threads, const char *more, Error *);
 /* Appends a line of --version: the identity of the back end's device, or why it does not open. */
 void backend_version(const char *name_or_path, Text *);
 #endif

@@ -221,6 +221,30 @@ def test_many_names_are_cut(tmp_path):
     refused(done, names[0] + ", " + names[1], ", .. (usage)")
 
 
+@pytest.mark.parametrize("names", [["in.onnx"], ["in.onnx", "o.onnx"]])
+def test_a_list_of_rules_takes_no_model(names):
+    done = run("optimize-model", *names, "--list-rules")
+    refused(done, "--list-rules: takes no model: leave out in.onnx")
+
+
+@pytest.mark.parametrize("name", ["optimize-model", "run-model"])
+def test_the_number_of_threads_is_given_once(files, tmp_path, name):
+    words = ["m.onnx"] + (["o.onnx"] if name == "optimize-model" else ["--dim", "rows=3"])
+    for more in ("threads=3", "generic,threads=2"):
+        done = run(name, *words, "--threads", "2", "--backend-options", more, cwd=tmp_path)
+        refused(done, "--backend-options: threads is given by --threads already")
+    words += ["--dim", "columns=3", "--backend-options"]
+    assert run(name, *words, "threads=2", cwd=tmp_path).returncode == 0
+    assert run(name, *words, "grain=1", "--threads", "2", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize("allow", ["exact", "drops+exact", "rounds", "drops,", "", "nothing"])
+def test_only_classes_that_are_off_are_allowed(files, tmp_path, allow):
+    done = run("optimize-model", "m.onnx", "o.onnx", "--allow", allow, cwd=tmp_path)
+    what = "--allow: expects one or more of drops, defines, overflows, jumps, joined by + or commas"
+    refused(done, f'{what}, not "{allow}"')
+
+
 @pytest.mark.parametrize("name", ["optimize-model", "run-model"])
 def test_sizes_are_not_negative(files, tmp_path, name):
     words = ["m.onnx"] + (["o.onnx"] if name == "optimize-model" else [])

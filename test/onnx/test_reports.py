@@ -315,6 +315,18 @@ def test_report_is_as_documented(optimize, costly, tmp_path):
     )
 
 
+def test_where_nothing_was_timed_the_table_and_the_report_say_why(optimize, tmp_path):
+    """No rule applies to a single node of this kind, so there is no candidate."""
+    model = parsed(tmp_path / "m.onnx", "m (float[4] x) => (float[4] y) { y = Cosh(x) }")
+    said, table = report_of(optimize, tmp_path, model)
+    why = "no candidate was found, so nothing was timed"
+    assert said["reason"] == why and f"  {why}\n" in table and not said["changed"]
+    for field in ("predicted_seconds", "measured_seconds"):
+        assert said[field] == {"before": None, "after": None}
+    said, table = report_of(optimize, tmp_path, model, "--cost", "nodes")
+    assert said["reason"] is None and "timed" not in table
+
+
 def test_a_dry_run_tells_the_size_of_the_file_that_it_does_not_write(optimize, costly, tmp_path):
     model, out, report = net(tmp_path / "m.onnx"), tmp_path / "o.onnx", tmp_path / "r.json"
     for files in ([model, out], [model, "--dry-run"]):

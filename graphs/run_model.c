@@ -33,7 +33,8 @@ static const OptionDef option_table[] = {
      .at = offsetof(RunOptions, shape),
      .value = "NAME:1,3,..",
      .help = "Sizes of an input. Default: 1 for a first axis that the model leaves open; other "
-             "open sizes must be given. May be repeated."},
+             "open sizes must be given. NAME: may be left out if there is one input. May be "
+             "repeated."},
     {.name = "dim",
      .kind = OPT_LIST,
      .at = offsetof(RunOptions, dim),

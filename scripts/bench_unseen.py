@@ -158,7 +158,7 @@ def main():
     words.add_argument("--program", default=os.path.join(BUILD, "optimize-model"))
     words.add_argument("--into", required=True, metavar="FOLDER")
     words.add_argument("--table", metavar="FILE", type=table_file, help="a table of models")
-    words.add_argument("models", nargs="*", metavar="MODEL.onnx[:NAME=N,NAME=LO..HI,..]")
+    words.add_argument("models", nargs="*", metavar="MODEL.onnx[:NAME=N,NAME=LOW..HIGH,..]")
     words = commands.add_parser("table", help="compares two folders")
     words.add_argument("before")
     words.add_argument("after")

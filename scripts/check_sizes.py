@@ -42,7 +42,8 @@ def open_axes(path, words):
             d.HasField("dim_value") and d.dim_value >= 0 for d in dims
         ):
             continue
-        shape = given["--input-shape"].get(value.name)
+        shapes = given["--input-shape"]
+        shape = shapes.get(value.name) or shapes.get("")  # "": the sizes of the only input
         sizes = shape.split(",") if shape else [d.dim_value or 1 for d in dims]
         sizes = [int(given["--dim"].get(d.dim_param, n)) for d, n in zip(dims, sizes)]
         fixed = [d.dim_value > 0 for d in dims]
@@ -73,7 +74,7 @@ def feed_at(axes, words, values):
     kept = []
     for option, word in zip(words[::2], words[1::2]):
         if option != "--dim" and not (
-            option == "--input-shape" and word.rpartition(":")[0] in axes
+            option == "--input-shape" and word.rpartition(":")[0] in ["", *axes]
         ):
             kept += [option, word]
     for name, (sizes, names) in axes.items():

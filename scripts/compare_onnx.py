@@ -309,7 +309,9 @@ def arguments():
         "--rtol", type=float, help="relative tolerance; default 1e-4, or 1e-2 for float16"
     )
     parser.add_argument(
-        "--atol", type=float, help="absolute tolerance; default none, with --rtol 0 if it is given"
+        "--atol",
+        type=float,
+        help="absolute tolerance; default: none; if given, --rtol defaults to 0",
     )
     parser.add_argument(
         "--fixed-sizes",

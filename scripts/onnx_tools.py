@@ -2,7 +2,7 @@
 a feed, inputs drawn from it, sessions of ONNX Runtime, and tables of models.
 
 A feed is given by the options --input-shape NAME:1,3,.. , --dim NAME=N and --input NAME=WHAT. WHAT
-is a number, a range LO..HI (for an input of integers, both ends are included) or a .npy file. If
+is a number, a range LOW..HIGH (for an input of integers, both ends are included) or a .npy file. If
 --input is given several times for an input, the k-th one is for draw k, and the last one for all
 further draws. Inputs without it are random: floats uniform in [-1, 1), integers from 0 to 3,
 booleans. Random values depend only on the seed and on the input's name, so that two models with the
@@ -86,10 +86,10 @@ def add_feed_options(parser):
     parser.add_argument(
         "--input-shape",
         action="append",
-        type=formed(r".+:(\d+(,\d+)*)?", "NAME:N,N,.., one size for each axis"),
+        type=formed(r".+:(\d+(,\d+)*)?|\d+(,\d+)*", "NAME:N,N,.., one size for each axis"),
         default=[],
         metavar="NAME:1,3,..",
-        help="sizes of an input",
+        help="sizes of an input; NAME: may be left out if there is one input",
     )
     parser.add_argument(
         "--dim",
@@ -97,7 +97,7 @@ def add_feed_options(parser):
         type=formed(r".+[=:]\d+", "NAME=NUMBER"),
         default=[],
         metavar="NAME=N",
-        help="size of a named dimension; default 1",
+        help="value of a size that the model names; default 1",
     )
     parser.add_argument(
         "--input",
@@ -105,16 +105,32 @@ def add_feed_options(parser):
         type=input_option,
         default=[],
         metavar="NAME=WHAT",
-        help="data of an input: a number, a range LO..HI or a .npy file",
+        help="data of an input: a number, a range LOW..HIGH or a .npy file",
     )
-    parser.add_argument("--seed", type=int, default=1, help="seed of the random inputs")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=1,
+        help="seed of the random inputs; default 1 (that of optimize-model and run-model is 0)",
+    )
+
+
+def needed_inputs(graph):
+    """The names of a graph's inputs that are not initializers."""
+    constant = {tensor.name for tensor in graph.initializer}
+    return [value.name for value in graph.input if value.name not in constant]
 
 
 def check_feed(options, graph):
     """Ends with exit status 2 if a feed option names an input or a size that this graph lacks."""
     inputs = [value.name for value in graph.input]
     sizes = {d.dim_param for v in graph.input for d in v.type.tensor_type.shape.dim} - {""}
-    given = [("--input-shape", text.rpartition(":")[0], inputs) for text in options.input_shape]
+    shapes = [(text, text.rpartition(":")[0]) for text in options.input_shape]
+    given = [("--input-shape", name, inputs) for _, name in shapes if name]
+    for text, name in shapes:
+        if not name and len(needed_inputs(graph)) != 1:
+            names = ", ".join(needed_inputs(graph))
+            fail(2, f"--input-shape: {text}: it must name one of the model's inputs: {names}")
     given += [("--input", split_input(text)[0], inputs) for text in options.input]
     given += [("--dim", re.split("[=:]", text)[0], sorted(sizes)) for text in options.dim]
     for option, name, known in given:
@@ -161,8 +177,9 @@ class Feed:
             self.values.setdefault(name, []).append(what)
 
     def shape(self, name, declared):
-        if name in self.shapes:
-            return self.shapes[name]
+        for given in (name, ""):  # "": the sizes of the only input
+            if given in self.shapes:
+                return self.shapes[given]
         return [
             size if isinstance(size, int) and size >= 0 else self.sizes.get(size, 1)
             for size in declared or []

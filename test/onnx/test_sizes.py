@@ -229,6 +229,32 @@ def save_text(text, path):
     onnx.save(model, path)
 
 
+def script(name, *words, stdin=""):
+    path = os.path.join(ROOT, "scripts", name)
+    return subprocess.run(
+        [path, *map(str, words)], input=stdin, capture_output=True, text=True, timeout=120
+    )
+
+
+def test_sizes_of_the_only_input_need_no_name(tmp_path):
+    """This holds for the programs and for the scripts that take the same options."""
+    one, two = tmp_path / "one.onnx", tmp_path / "two.onnx"
+    save_text("m (float[n, m] x) => (float[n, m] y) { y = Relu(x) }", one)
+    save_text("m (float[n] x, float[n] z) => (float[n] y) { y = Add(x, z) }", two)
+    assert script("profile-onnxruntime", one, "--input-shape", "2,9").returncode == 0
+    assert script("compare-onnx", one, one, "--input-shape", "2,9").returncode == 0
+    answer = script("measure-onnxruntime", "--input-shape", "2,9", stdin=f"{one}\n\n").stdout
+    assert float(answer.split()[0]) > 0
+    done = script("compare-onnx", two, two, "--input-shape", "2")
+    said = "--input-shape: 2: it must name one of the model's inputs: x, z"
+    assert done.returncode == 2 and said in done.stderr, done.stderr
+    for program, more in (RUN, []), (PROGRAM, ["--dry-run", "--cost", "nodes"]):
+        for path, words, code in (one, "2,9", 0), (two, "2", 2):
+            command = [program, path, "--input-shape", words, *more]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+            assert done.returncode == code and (said in done.stderr) == (code == 2), done.stderr
+
+
 def test_a_result_is_right_at_sizes_that_it_was_not_made_for(tmp_path):
     done = check_sizes(tmp_path, BUILD)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -413,7 +413,9 @@ def test_scripts_in_python_are_found():
         (["check-arm64"], "no test's name"),
         (["run-tests"], "no test's name"),
         (["check-includes"], "no source file"),
-        (["check-circles"], "no object file"),
+        (["check-circles"], "no object files in no-such-word: run make"),
+        (["install-dependencies"], "no-such-word: unknown purpose, option or manager"),
+        (["install-dependencies", "--manager"], "no-such-word: unknown purpose, option or"),
         (["check-style"], "no such folder"),
         (["gpu-check"], "the parts are"),
         (["demo"], "no argument"),
@@ -434,14 +436,17 @@ def test_words_that_name_nothing_are_refused(tmp_path, words, said):
 
 @pytest.mark.parametrize(
     "name",
-    "check-arm64 check-compilers check-deb check-warnings check-style fetch-zoo fresh-machine"
-    " bench-onednn gpu-check gpu-bundle run-tests with-python digest-objects proto-fields"
+    "check-arm64 check-circles check-compilers check-deb check-style check-warnings fetch-zoo"
+    " fresh-machine bench-onednn gpu-check gpu-bundle run-tests with-python digest-objects"
+    " proto-fields install-dependencies"
     " ../.ci/run".split(),
 )
 def test_options_that_scripts_lack_are_refused(tmp_path, name):
     done = tool(name, "--no-such-option", FRESH=str(tmp_path), ISOMER_ZOO_DIR=str(tmp_path / "z"))
     assert done.returncode == 2 and not done.stdout and done.stderr.count("\n") == 1
     assert os.path.basename(name) in done.stderr and not os.listdir(tmp_path)
+    assert "--no-such-option" in done.stderr or "usage" in done.stderr.lower()
+    assert "no object" not in done.stderr
 
 
 @pytest.mark.parametrize("name", ["bench-peers", "bench-roofline", "bench-runtimes", "check-sizes"])
@@ -460,7 +465,7 @@ def test_tables_that_are_not_there_are_named(name):
         (["--dim", "n"], "argument --dim: n: expected NAME=NUMBER"),
         (["--dim", "n=x"], "argument --dim: n=x: expected NAME=NUMBER"),
         (["--input-shape", "q:2,3"], "--input-shape: q: the model has no input of this name"),
-        (["--input-shape", "2,3"], "argument --input-shape: 2,3: expected NAME:N,N,.."),
+        (["--input-shape", "2,3,"], "argument --input-shape: 2,3,: expected NAME:N,N,.."),
         (["--input", "q=3"], "--input: q: the model has no input of this name; it has x"),
         (["--input", "x=2..b"], "argument --input: x=2..b: expected NAME=FILE.npy"),
         (["--input", "x=none.npy"], "argument --input: x=none.npy: there is no file none.npy"),

@@ -83,8 +83,8 @@ static const OptionDef option_table[] = {
      .at = offsetof(DiscoverProgram, depth),
      .default_value = 1,
      .value = "N",
-     .help = "How many operators an answer may have, at most 4, between values that the "
-             "question computes, too. Default: 1.",
+     .help = "An answer may apply up to N operators, 0 to 4, to the question's inputs or to values "
+             "that the question computes. Default: 1.",
      .least = 0,
      .most = 4},
     {.name = "steps",
@@ -128,8 +128,8 @@ static const OptionDef option_table[] = {
      .kind = OPT_TEXT,
      .at = offsetof(DiscoverProgram, memory),
      .value = "SIZE",
-     .help = "Memory for the terms of all questions in hand, such as 500M or 8G, in equal parts "
-             "for the threads; a question that takes more is given up, and counted. Default: "
+     .help = "Memory for the terms of all questions being answered, such as 500M or 8G, in equal "
+             "parts for the threads; a question that takes more is given up, and counted. Default: "
              "no limit."},
     {.name = "resume",
      .kind = OPT_TEXT,

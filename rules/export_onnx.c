@@ -125,9 +125,10 @@ static bool write_index(OnnxWriter *o, Error *e) {
 }
 
 static bool export_fail(const char *path, Error *e) {
-    const bool there = errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR;
+    const bool there = errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR || errno == EBUSY;
     return error_set(e, E_ENVIRONMENT, path, "cannot create the folder: %s",
-                     there ? "there is something else already" : strerror(errno));
+                     there ? "it already exists and is not an empty folder; name a new one"
+                           : strerror(errno));
 }
 
 static bool onnx_write_all(OnnxWriter *o, const char *path, Error *e) {

@@ -69,12 +69,13 @@ void command_keep_reason(CommandSearch *s) {
     const bool over = s->places.rounds_end.at < STOP_NEVER;
     s->r->stats.reason =
         s->places.n == 0
-            ? over ? "the time of the search ended before any rule was applied (--time-limit)"
+            ? over ? "the search ran out of time before any rule was applied (--time-limit)"
                    : "no rule applies anywhere"
             : arena_format(a,
-                           "rules apply at %d places, %d of them different, %d timed; by "
+                           "rules apply at %d place%s, %d of them different, %d timed; by "
                            "themselves %d gain, together %.1f %% of the model's time%s",
-                           s->places.n, s->prices.npart, timed, s->nranked, part,
+                           s->places.n, s->places.n == 1 ? "" : "s", s->prices.npart, timed,
+                           s->nranked, part,
                            !s->prices.ended ? ""
                            : s->prices.whole_timed && !s->prices.whole_gains
                                ? ", but the whole model gains none of it: the search ended there"

@@ -87,7 +87,8 @@ static bool ask(Discovering *d, const char *program, const char **path) {
     if (status) {
         s->note = status > 0 ? arena_format(r->arena, "discover-rules ended with status %d%s%s",
                                             status, *said.reason ? ": " : "", said.reason)
-                             : "no question was answered in time";
+                             : "time ran out before the questions were listed; give --discover "
+                               "more seconds";
         *path = NULL;
         return true;
     }

@@ -108,14 +108,17 @@ typedef struct IsomerOptions {
     int diff;        /* result.changes lists every node removed, added or changed */
     /* result.changes says which rules made these nodes, and from which others. */
     IsomerTexts explain;
-    const char *proof_log; /* every step from the original to the result, for `replay` */
+    /* Every step from the original to the result, for `replay`. With measure_with, the bodies of
+       If, Loop and Scan then stay as they are. */
+    const char *proof_log;
     /* A proof log to follow instead of searching. allow, domain, fold_limit, max_growth and the
        sizes to fix are taken from it. */
     const char *replay;
 
     int external; /* not 0: weights are written to one file next to the result, OUT.data */
-    int64_t external_threshold; /* only weights of at least this many bytes */
-    int dry_run;                /* not 0: the model is not written, but the files named above are */
+    /* Only weights of at least this many bytes, and no lists of up to 64 integers. */
+    int64_t external_threshold;
+    int dry_run; /* not 0: the model is not written, but the files named above are */
     /* Not 0: nothing is searched or written. Instead, result.table says how far the model is from
        what the machine can do on the target, which must be "onnxruntime". */
     int headroom;

@@ -72,8 +72,8 @@ bool run_open_library(Run *r) {
                         .disable = r->o->disable.v};
     if (!library_open(r->w, r->arena, &l, &r->library, r->error)) return false;
     if (r->library.nstale)
-        run_say(r, "%d rules of %s are not used: their proofs do not hold for this version",
-                r->library.nstale, own);
+        run_say(r, "rules of %s whose proofs do not hold for this version are not used: %d", own,
+                r->library.nstale);
     return true;
 }
 

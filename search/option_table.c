@@ -125,10 +125,10 @@ const OptionDef optimize_options[] = {
      .is_int = true,
      .value = "N",
      .default_value = -1,
-     .help = "With onnxruntime as the target: also times the result on N threads. If it is slower "
-             "there, what loses more there than it gains by --threads is left as it was; if "
-             "nothing else gains, so is the file. 0: these N do not count. -1 (the default): all "
-             "cores, for a result made for one thread, unless timing the model takes too long.",
+     .help = "With onnxruntime as the target: also times the result on N threads. Places that lose "
+             "more there than they gain on --threads are undone; if no gain is left, the file "
+             "stays as it is. 0: no such timing. -1 (the default): all cores, if --threads is 1 "
+             "and timing takes little time.",
      .least = -1,
      .most = BACKEND_THREADS},
     {.name = "backend",
@@ -287,7 +287,8 @@ const OptionDef optimize_options[] = {
      .kind = OPT_TEXT,
      .at = offsetof(OptimizeOptions, isomer.proof_log),
      .value = "FILE",
-     .help = "Writes every step from original to result to FILE, for --replay."},
+     .help = "Writes every step from original to result to FILE, for --replay. With a measuring "
+             "command, the bodies of If, Loop and Scan then stay as they are."},
     {.name = "save-as-external-data",
      .kind = OPT_FLAG,
      .at = offsetof(OptimizeOptions, isomer.external),
@@ -307,9 +308,9 @@ const OptionDef optimize_options[] = {
      .kind = OPT_FLAG,
      .at = offsetof(OptimizeOptions, isomer.headroom),
      .is_int = true,
-     .help = "Only prints which share of the machine's roofline the model reaches with "
-             "--measure-with onnxruntime, which nodes lose how much, and which of them no rule "
-             "rewrites; OUT.onnx may be omitted."},
+     .help = "Writes no model. Prints what share of the machine's roofline the model reaches in "
+             "ONNX Runtime, which nodes lose how much, and which of them no rule rewrites. Needs "
+             "--measure-with onnxruntime; OUT.onnx may be omitted."},
     {.name = "dry-run",
      .kind = OPT_FLAG,
      .at = offsetof(OptimizeOptions, isomer.dry_run),
@@ -320,8 +321,8 @@ const OptionDef optimize_options[] = {
      .at = offsetof(OptimizeOptions, progress),
      .value = "auto|never",
      .default_text = "auto",
-     .help = "Reports progress on standard error: if that is a terminal (auto, the default), "
-             "or never."},
+     .help = "When to report progress on standard error: auto (the default), if that is a "
+             "terminal; or never."},
     {.name = "quiet",
      .letter = 'q',
      .kind = OPT_FLAG,

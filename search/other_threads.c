@@ -173,8 +173,8 @@ static void keep_choice(CommandSearch *s, int threads, const Choice *c, int *bes
         x->also_before = c->baseline_there, x->also_after = c->baseline_there * c->there;
     } else
         x->reason = arena_format(s->r->arena,
-                                 "rewritten it would run %.2f times as fast on %d thread%s, but "
-                                 "%.2f times on %d (--also-threads 0: that does not count)",
+                                 "the rewritten model would run %.2f times as fast on %d thread%s, "
+                                 "but %.2f times on %d; --also-threads 0 ignores the latter",
                                  1 / gain->ratio, s->threads, s->threads == 1 ? "" : "s",
                                  1 / c->there, threads);
 }

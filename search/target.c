@@ -224,7 +224,7 @@ static bool time_with_first(Target *t, int from, int end, Timing *v, double time
         if (first.seconds > 0) v[k].seconds *= known / first.seconds;
         else
             v[k].seconds = -1, snprintf(v[k].reason, sizeof v[k].reason,
-                                        "the original failed that it is compared with");
+                                        "the original, with which it is compared, failed");
     }
     return good;
 }

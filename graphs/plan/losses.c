@@ -98,8 +98,8 @@ void losses_print(World *w, const Model *model, const Plan *p, const double seco
         const Row row = {k, s, seconds[k], seconds[k] / all, needed(m, s, seconds[k])};
         if (!s->once) print_step(w, model, &row, t);
     }
-    text_add(t, " all %9.3f 100.0 %9.4f %7.2f %9.3f %5.0f  %d steps, %.1f MB of work memory\n",
+    text_add(t, " all %9.3f 100.0 %9.4f %7.2f %9.3f %5.0f  %d step%s, %.1f MB of work memory\n",
              1e3 * total, 1e-9 * flops, 1e-9 * flops / all, 1e-6 * bytes, 100 * least / all, steps,
-             1e-6 * (double)p->work_bytes);
+             steps == 1 ? "" : "s", 1e-6 * (double)p->work_bytes);
     print_losses(v, n, all, t);
 }

@@ -178,8 +178,8 @@ static void print_slot(const Plan *p, int k, Text *t) {
 }
 
 void plan_print(World *w, const Plan *p, Text *t) {
-    text_add(t, "plan: %d steps, %d slots, %" PRId64 " bytes of work memory\n", p->nstep, p->nslot,
-             p->work_bytes);
+    text_add(t, "plan: %d step%s, %d slot%s, %" PRId64 " bytes of work memory\n", p->nstep,
+             p->nstep == 1 ? "" : "s", p->nslot, p->nslot == 1 ? "" : "s", p->work_bytes);
     for (int k = 0; k < p->nslot; k++) print_slot(p, k, t);
     for (int k = 0; k < p->nstep; k++) {
         const PlanStep *s = &p->step[k];

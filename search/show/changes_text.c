@@ -53,8 +53,9 @@ static void print_group(const Changes *c, const Rule *rule, const char *title, T
 
 void changes_print(const Changes *c, Text *t) {
     const Library *l = &c->r->library;
-    text_add(t, "%d nodes removed (-), %d added (+), %d changed (~), %d unchanged\n",
-             changes_count(c, 0, GONE), changes_count(c, 1, NEW), changes_count(c, 0, CHANGED),
+    const int gone = changes_count(c, 0, GONE);
+    text_add(t, "%d node%s removed (-), %d added (+), %d changed (~), %d unchanged\n", gone,
+             gone == 1 ? "" : "s", changes_count(c, 1, NEW), changes_count(c, 0, CHANGED),
              changes_count(c, 0, KEPT));
     const int *count = derivation_counts(c->d, c->arena);
     for (int k = 0; k < l->n; k++)

@@ -67,11 +67,12 @@ static const char *unchanged_text(const Run *r) {
 static void add_summary(const Changes *c, bool changed, Text *t) {
     const Run *r = c->r;
     ModelStats m = model_stats(r->source.model);
+    const int gone = changes_count(c, 0, GONE);
     text_add(t,
-             "<p>%s %d of %d nodes understood, %d opaque. %d nodes removed, %d added, %d changed, "
+             "<p>%s %d of %d nodes understood, %d opaque. %d node%s removed, %d added, %d changed, "
              "%d unchanged.</p>\n",
              changed ? "" : arena_format(t->arena, "<b>%s.</b>", unchanged_text(r)), m.understood,
-             m.nodes, m.opaque, changes_count(c, 0, GONE), changes_count(c, 1, NEW),
+             m.nodes, m.opaque, gone, gone == 1 ? "" : "s", changes_count(c, 1, NEW),
              changes_count(c, 0, CHANGED), changes_count(c, 0, KEPT));
     text_add(t, "<table><tr><th></th><th class=n>original</th><th class=n>result</th><th "
                 "class=n>ratio</th></tr>\n");

@@ -160,8 +160,9 @@ void picture_both(const Changes *c, Text *t) {
     for (int side = 0; side < 2; side++) {
         bool *shown = large ? ARENA_NEW(c->arena, bool, c->side[side].n) : NULL;
         if (large) picture_near(c, side, -1, PICTURE_AROUND, shown);
-        text_add(t, "  subgraph cluster_%d {\n  label=\"%s, %d nodes%s\"; color=\"#888888\";\n",
+        text_add(t, "  subgraph cluster_%d {\n  label=\"%s, %d node%s%s\"; color=\"#888888\";\n",
                  side, side ? "result" : "original", c->side[side].n,
+                 c->side[side].n == 1 ? "" : "s",
                  large ? ", of these what changed and what is around it" : "");
         add_side(c, side, -1, shown, t);
         text_add(t, "  }\n");

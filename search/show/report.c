@@ -100,10 +100,12 @@ static void table_places(const RunStats *s, Text *t) {
 }
 
 static void table_discovered(const RunDiscovered *d, Text *t) {
-    text_add(t,
-             "  discovered in %.1f s: %d of %d questions asked, %d answered by %d candidate rules, "
-             "%d proved, %d of them new",
-             d->seconds, d->asked, d->questions, d->answered, d->candidates, d->proved, d->fresh);
+    text_add(
+        t,
+        "  discovered in %.1f s: %d of %d questions asked, %d answered by %d candidate rule%s, "
+        "%d proved, %d of them new",
+        d->seconds, d->asked, d->questions, d->answered, d->candidates,
+        d->candidates == 1 ? "" : "s", d->proved, d->fresh);
     text_add(t, d->proved ? ": in %s\n" : "\n", d->path);
     if (d->note) text_add(t, "  %s\n", d->note);
 }
@@ -225,10 +227,10 @@ static void table_rules(const Run *r, const Derivation *d, Text *t) {
         changes_bytes |= rule->changes_bytes;
     }
     if (changes_bytes && r->o->measure_with)
-        text_add(t,
-                 "  bytes are unsigned where they were signed, or the reverse: on x86 processors "
-                 "without VNNI,\n  ONNX Runtime's sums of products of one of each saturate, and "
-                 "results would differ\n");
+        text_add(
+            t, "  this result changes the signedness of bytes: on x86 processors without VNNI,\n  "
+               "ONNX Runtime's sums of unsigned times signed bytes saturate, so results would "
+               "differ there\n");
 }
 
 const char *run_no_gain(const Run *r) {

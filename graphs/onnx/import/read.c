@@ -152,8 +152,8 @@ static bool name_usable(Model *m, const OnnxNode *n, NameId id, Error *e) {
     if (!id || (name->source != FROM_NOTHING && !is_later(m, n, id))) return true;
     if (name->source == FROM_NODE)
         return error_set(e, E_INVALID, node_place(m, n),
-                         "it uses '%s', which the later node %d computes, and no order of the "
-                         "nodes mends that: there is a cycle",
+                         "it uses '%s', which the later node %d computes, and reordering the nodes "
+                         "does not help: there is a cycle",
                          name->text, m->node[name->index].number);
     return error_set(
         e, E_INVALID, node_place(m, n),

@@ -177,7 +177,7 @@ static void print_table(const GenerateReport *r) {
                (unsigned long long)l->classes, (unsigned long long)l->raw,
                (unsigned long long)l->kept, l->enumerate, l->merge);
     }
-    printf("raw %llu, reduced by smaller rules %llu, with two results %llu, candidates %llu\n",
+    printf("raw %llu, reduced by smaller rules %llu, with two results %llu, not reduced %llu\n",
            (unsigned long long)r->raw, (unsigned long long)r->reduced, (unsigned long long)r->pairs,
            (unsigned long long)r->candidates);
     printf("rejected by the second stage %llu, derived %llu, false at random sizes %llu, not tried "

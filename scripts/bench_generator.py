@@ -139,7 +139,7 @@ def render(kept, others, note):
         "terms",
         "classes",
         "raw pairs",
-        "candidates",
+        "not reduced",
         "written",
         "apart at the second stage",
         "CPU s",

@@ -30,7 +30,7 @@ def run(program, *arguments, allowed=(0,)):
     this script if that is not allowed."""
     done = subprocess.run([os.path.join(BUILD, program), *arguments], cwd=ROOT, check=False)
     if done.returncode not in allowed:
-        sys.exit(f"{program} {' '.join(arguments)}: exit code {done.returncode}")
+        sys.exit(f"{program} {' '.join(arguments)}: exit status {done.returncode}")
     return done.returncode
 
 

@@ -34,7 +34,7 @@ def run(program, *arguments, allowed=(0,)):
     status is not allowed."""
     done = subprocess.run([os.path.join(BUILD, program), *arguments], cwd=ROOT, check=False)
     if done.returncode not in allowed:
-        sys.exit(f"{program} {' '.join(arguments)}: exit code {done.returncode}")
+        sys.exit(f"{program} {' '.join(arguments)}: exit status {done.returncode}")
 
 
 def prove(candidates, verdicts, jobs):

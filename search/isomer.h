@@ -15,8 +15,8 @@
    Options that do not go together are refused. So are two options that name the same file if either
    file would be lost; only `in` and `out` may be the same.
 
-   The functions return the exit codes of the programs: 0 done, 1 a check failed, 2 wrong options, 3
-   invalid input, 4 a limit was reached (memory included), 5 a failure of the environment (files,
+   The functions return the exit status of the programs: 0 done, 1 a check failed, 2 wrong options,
+   3 invalid input, 4 a limit was reached (memory included), 5 a failure of the environment (files,
    back ends, measuring commands), 130 cancelled. */
 #ifndef ISOMER_H
 #define ISOMER_H

@@ -96,7 +96,7 @@ static bool print_versions(Text *t) {
 }
 
 typedef struct Outcome {
-    int code; /* exit code of the library's call, whose message is already printed */
+    int code; /* exit status of the library's call, whose message is already printed */
     Error error;
 } Outcome;
 

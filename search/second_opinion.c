@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { AGREES = 0, DISAGREES = 1, ABSENT = 5 }; /* exit codes of the helper */
+enum { AGREES = 0, DISAGREES = 1, ABSENT = 5 }; /* the exit status of the helper */
 #define FAIL "FAIL " /* the helper begins a line with this if something is wrong */
 
 static bool not_installed(Run *r, const char *why) {

@@ -118,7 +118,7 @@ static Holdings holdings(void) {
     return (Holdings){mem_bytes(), open_files(false), mappings(), waitpid(-1, NULL, WNOHANG) >= 0};
 }
 
-/* Runs optimize-model's work. Returns its exit code, 99 for an error without a message, or 98 if
+/* Runs optimize-model's work. Returns its exit status, 99 for an error without a message, or 98 if
    the process holds more than before. */
 static int optimize(void) {
     IsomerOptions o;
@@ -280,7 +280,7 @@ static struct {
 } forks;
 
 static const char *wrong_end(int code, int is) {
-    if (code != 0 && code != 4 && code != 5) return "its exit code is not documented";
+    if (code != 0 && code != 4 && code != 5) return "its exit status is not documented";
     if (is != (code == 0)) return "the output is not what it says";
     return something_beside() ? "something is left beside the output" : NULL;
 }
@@ -296,8 +296,8 @@ static bool fork_and_fail(void) {
     const char *wrong = wrong_end(code, is);
     if (is) put_old();
     if (wrong)
-        fprintf(stderr, "allocation %lld: exit code %d, output %d: %s\n", (long long)forks.n, code,
-                is, wrong),
+        fprintf(stderr, "allocation %lld: exit status %d, output %d: %s\n", (long long)forks.n,
+                code, is, wrong),
             _exit(97);
     forks.busy = false;
     forks.tried++;
@@ -367,7 +367,7 @@ static void nothing_is_left_of_a_search_on_a_target(void **state) {
             forget_costs();
             int code = finish(start(fails, 0));
             if (code != 0 && code != 4 && code != 5)
-                fail_msg("allocation %lld: exit code %d", (long long)fails, code);
+                fail_msg("allocation %lld: exit status %d", (long long)fails, code);
             assert_int_equal(entries(candidates), 0);
             failures += code != 0;
         }
@@ -387,9 +387,9 @@ static void every_write_fails_once(void **state) {
         forget_costs();
         int code = finish(start(0, k)), is = output_is(&good);
         if (code != 0 && code != 5 && code != 3)
-            fail_msg("write %lld: exit code %d", (long long)k, code);
+            fail_msg("write %lld: exit status %d", (long long)k, code);
         if (is < 0 || (code == 0 && !is))
-            fail_msg("write %lld: exit code %d, output %d", (long long)k, code, is);
+            fail_msg("write %lld: exit status %d, output %d", (long long)k, code, is);
         assert_false(something_beside());
         costs_are_whole();
         if (!plan->reached) break;

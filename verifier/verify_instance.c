@@ -98,7 +98,7 @@ bool verify_prove(Verify *v, const int length[], const Instance *i, const ProofO
     v->result.queries += proof->stats.queries;
     if (proof->proved) v->result.classes |= proof->classes;
     if (v->options->explain)
-        text_add(&v->explain, "  %s, %d queries\n", proof->proved ? "proved" : proof->why,
-                 proof->stats.queries);
+        text_add(&v->explain, "  %s, %d quer%s\n", proof->proved ? "proved" : proof->why,
+                 proof->stats.queries, proof->stats.queries == 1 ? "y" : "ies");
     return proof->proved;
 }

@@ -51,7 +51,7 @@ static const OptionDef option_table[] = {
     {.name = "explain",
      .kind = OPT_TEXT,
      .at = offsetof(VerifyArguments, explain),
-     .value = "ID",
+     .value = "RULE",
      .help = "Prints how the rule with this identifier or name is proved: normal forms, changes "
              "of variables, cases, and what Z3 was asked. Other rules are skipped unless -o "
              "or --json is given."},
@@ -66,9 +66,9 @@ static const OptionDef option_table[] = {
      .at = offsetof(VerifyArguments, budget),
      .value = "N",
      .help = "Budget of Z3 resource units for each combination of axis block lengths. Default: "
-             "the prover's own, and a smaller one for each precondition that it tries. With "
-             "this option, the best precondition that the smaller budget leaves undecided is "
-             "tried again with N.",
+             "the prover's own, and a smaller one for each condition that it tries. With this "
+             "option, the best condition that the smaller budget leaves undecided is tried again "
+             "with N.",
      .least = 1,
      .most = 4e18},
     OPTION_JOBS(offsetof(VerifyArguments, jobs), "Worker processes. Default: 1."),
@@ -296,7 +296,7 @@ static bool verify_files(VerifyProgram *p, const StringList *files) {
     take_known(p);
     bool ok = verify_all(p);
     if (p->terminal) fprintf(stderr, "\r\033[K");
-    printf("%d proved (%d with a precondition), %d refuted, %d unknown\n", p->count[VERDICT_PROVED],
+    printf("%d proved (%d under a condition), %d refuted, %d unknown\n", p->count[VERDICT_PROVED],
            p->conditional, p->count[VERDICT_REFUTED],
            p->set.n + p->refused.n - p->count[VERDICT_PROVED] - p->count[VERDICT_REFUTED]);
     bool write = ok || p->error.kind == E_INTERRUPTED;

@@ -13,7 +13,7 @@ static const struct {
     int code;
     const char *word;
 } kinds[ERROR_KIND_COUNT] = {
-#define X(id, exit_code, text, meaning) [id] = {exit_code, text},
+#define X(id, status, text, meaning) [id] = {status, text},
     ERROR_KINDS(X)
 #undef X
 };

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The table of kinds: X(id, exit code of the programs, word, what this exit code means, for manual
-   pages). The meaning is NULL where another kind with the same code has it. */
+/* The table of kinds: X(id, exit status of the programs, word, what this status means, for manual
+   pages). The meaning is NULL where another kind with the same status has it. */
 #define ERROR_KINDS(X)                                                                        \
     X(E_NONE, 0, "done", "Done.")                                                             \
     X(E_CHECK, 1, "check failed", "A check failed: results differ, or a rule is not proved.") \
@@ -40,7 +40,7 @@ bool error_set(Error *e, ErrorKind, const char *place, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 bool error_at(Error *e, ErrorKind, const char *place, int line, int column, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
-int error_exit_code(const Error *); /* the exit code of a program that ends with this error */
+int error_exit_code(const Error *); /* the exit status of a program that ends with this error */
 /* formats "place:line:column: reason (kind)" */
 void error_print(const Error *, char *text, size_t n);
 

@@ -1,5 +1,5 @@
 /* main.h -- how every program starts and ends. Only files with a main function include it: printing
-   and exit codes are not for a library. */
+   and the exit status are not for a library. */
 #ifndef ISOMER_MAIN_H
 #define ISOMER_MAIN_H
 #include "ops/base/options.h"
@@ -8,7 +8,7 @@
 typedef void ProgramAct(void *user, Arena *, int argc, char **argv);
 /* Calls act with an arena and afterwards frees all memory. *e is the error that act left there, or
    the one raised by an allocation; it is printed to standard error after the program's name.
-   Returns the exit code. Failing to write standard output is an error, too. */
+   Returns the exit status. Failing to write standard output is an error, too. */
 static inline int program_main(const ProgramText *program, int argc, char **argv, ProgramAct *act,
                                void *user, Error *e) {
     Escape escape = {.error = {.kind = E_NONE}};

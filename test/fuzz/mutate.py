@@ -217,7 +217,7 @@ def complaint(code, messages, kb, out):
     if "Sanitizer" in messages or "runtime error:" in messages:
         return "a sanitizer's report"
     if code not in CODES:
-        return f"exit code {code}" + (" (out of time)" if code in (-14, -24) else "")
+        return f"exit status {code}" + (" (out of time)" if code in (-14, -24) else "")
     if kb > MEMORY_KB:
         return f"{kb} KB"
     if code and not messages.strip():
@@ -283,7 +283,7 @@ def main():
         print(
             f"{sum(codes.values())} mutants from {first} on, seed {seed}, {reals} of"
             f" {len(sources.real)} real models, the others of {len(sources.small)} files: {bad}"
-            f" bad; exit codes {dict(sorted(codes.items()))}; slowest {slowest:.1f} s, at most"
+            f" bad; exit status {dict(sorted(codes.items()))}; slowest {slowest:.1f} s, at most"
             f" {most // 1024} MB; {time.monotonic() - start:.0f} s in all",
             flush=True,
         )

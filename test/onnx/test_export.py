@@ -215,8 +215,7 @@ def test_taso_of_the_library(tmp_path):
     _, chosen, _, _, rules, written, lost = counts(exported(out, "--format", "taso"))
     assert written > 150 and chosen - lost == rules > 130
     assert (
-        proved_as_they_stand(out)
-        == f"{written} proved (0 with a precondition), 0 refuted, 0 unknown"
+        proved_as_they_stand(out) == f"{written} proved (0 under a condition), 0 refuted, 0 unknown"
     )
     exported(tmp_path / "again.pb", "--format", "taso")
     assert (tmp_path / "again.pb").read_bytes() == out.read_bytes()
@@ -232,7 +231,7 @@ def test_taso_comes_back(tmp_path):
         timeout=250,
     )
     assert counts(exported(out, "--format", "taso", verified)) == [133, 129, 0, 4, 122, 119, 7]
-    assert proved_as_they_stand(out) == "119 proved (0 with a precondition), 0 refuted, 0 unknown"
+    assert proved_as_they_stand(out) == "119 proved (0 under a condition), 0 refuted, 0 unknown"
     again = tmp_path / "again.rules"
     subprocess.run([VERIFY, "-q", out, "-o", again], capture_output=True, timeout=250)
     exported(tmp_path / "a.json", "--format", "json", verified)

@@ -120,7 +120,7 @@ def ended(code):
     run in other processes, so a signal comes from ONNX Runtime (which divides integers by 0)."""
     if code is not None and code < 0:
         return "onnxruntime", f"ends ONNX Runtime: {signal.Signals(-code).name}"
-    return "harness", f"ends the harness: exit code {code}"
+    return "harness", f"ends the harness: exit status {code}"
 
 
 def watched(seed, numbers, sanitized, quiet):

@@ -2,16 +2,17 @@
 results in ONNX Runtime, and writes the table test/bench/PEERS.md.
 
 The models are the public ones of scripts/models.tsv (the light ones get random weights) and those
-of the tables ISOMER_ZOO, or those of the tables named. Every tool gets the same file and runs with
-its defaults, ours with an empty cost file. A tool that ends with an error, or takes longer than ten
-minutes (ours: thirty), has failed. A result is wrong if ONNX Runtime refuses it or computes outputs
-of other shapes or types than the original's. It is also wrong if an output differs by more than
-1e-4 of its largest element (1e-2 in models of 16-bit floats) and by more than the original's moves
-when its inputs and constants change by a rounding (compare_onnx.py). Then the original, a re-saved
-copy of it as a control, and all results are timed in turns on one thread, in 3 blocks of 7 rounds,
-each with new sessions. The ratio of a file is the median over the rounds of a block of the
-original's time divided by its own, and then the geometric mean over the blocks. A model whose
-result is wrong or missing counts as 1 in the mean, since its user keeps the original.
+of the tables that ISOMER_ZOO names, or only those of the tables given by --table. Every tool gets
+the same file and runs with its defaults, ours with an empty cost file. A tool that ends with an
+error, or takes longer than ten minutes (ours: thirty), has failed. A result is wrong if ONNX
+Runtime refuses it or computes outputs of other shapes or types than the original's. It is also
+wrong if an output differs by more than 1e-4 of its largest element (1e-2 in models of 16-bit
+floats) and by more than the original's moves when its inputs and constants change by a rounding
+(compare_onnx.py). Then the original, a re-saved copy of it as a control, and all results are timed
+in turns on one thread, in 3 blocks of 7 rounds, each with new sessions. The ratio of a file is the
+median over the rounds of a block of the original's time divided by its own, and then the geometric
+mean over the blocks. A model whose result is wrong or missing counts as 1 in the mean, since its
+user keeps the original.
 
 ONNX Runtime's optimizer of transformers needs PyTorch. It therefore runs in the virtual environment
 of fetch-zoo (ISOMER_ZOO_VENV), and fails where that is missing.

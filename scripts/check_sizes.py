@@ -3,9 +3,9 @@ original in ONNX Runtime at three sizes for which it was not rewritten.
 
     check-sizes [--table TABLE ..] [WORD ..]
 
-The models are the public ones and those of the tables ISOMER_ZOO, or only those of the tables
-given, with lines of name, path and feed options, separated by tabs. Models that leave no size open
-are skipped, and with words those whose names contain none of them. The target is
+The models are the public ones and those of the tables that ISOMER_ZOO names, or only those of the
+tables given by --table, with lines of name, path and feed options, separated by tabs. Models that
+leave no size open are skipped, and with words those whose names contain none of them. The target is
 test/onnx/prefer-rewritten, which claims that whatever is rewritten is faster, so that as many rules
 as possible are applied. Prints a line for each model. Exit status: 1 if a model cannot be
 rewritten, a result differs, the original runs at fewer than three other sizes, or no model has open

@@ -196,41 +196,30 @@ static bool set_shapes(Bind *b, Arena *a, const SizeOptions *given) {
 }
 
 /* Gives numbers to the sizes that the options determine, and to no others. */
-static bool set_given(Bind *b, Arena *a, const SizeOptions *given) {
+static bool set_given(Bind *b, Arena *a, const SizeOptions *given, Sizes *out) {
     b->n = intern_count(b->w->table[TABLE_SYMBOL]) + 1;
     b->value = ARENA_NEW(a, int64_t, b->n);
+    *out = (Sizes){0};
     for (uint32_t s = 0; s < b->n; s++) b->value[s] = SIZE_UNKNOWN;
     if (!set_shapes(b, a, given)) return false;
     b->option = "--dim";
     for (int k = 0; k < given->dims.n; k++)
         if (!set_dim(b, a, given->dims.v[k])) return false;
     /* Once more: now the sizes that follow from symbols are known. */
-    return set_shapes(b, a, given);
+    if (!set_shapes(b, a, given)) return false;
+    *out = (Sizes){b->n, b->value};
+    return true;
+}
+
+bool sizes_given(World *w, Arena *a, const Graph *g, const char *const name[],
+                 const SizeOptions *given, Sizes *out, Error *e) {
+    return set_given(&(Bind){.w = w, .g = g, .name = name, .error = e}, a, given, out);
 }
 
 bool sizes_bind(World *w, Arena *a, const Graph *g, const char *const name[],
                 const SizeOptions *given, Sizes *out, Error *e) {
     Bind b = {.w = w, .g = g, .name = name, .error = e};
-    *out = (Sizes){0};
-    if (!set_given(&b, a, given)) return false;
-    *out = (Sizes){b.n, b.value};
-    return complete_sizes(&b);
-}
-
-bool *sizes_left_open(World *w, Arena *a, const Graph *g, const char *const name[],
-                      const SizeOptions *given) {
-    Error ignored = {0};
-    Bind b = {.w = w, .g = g, .name = name, .error = &ignored};
-    set_given(&b, a, given);
-    bool *open = ARENA_NEW(a, bool, b.n);
-    for (int k = 0; k < g->nin; k++) {
-        const Type *t = value_type(w, g->in[k]);
-        for (int axis = 0; t->known && axis < t->dim.n; axis++) {
-            const Symbol s = axis_symbol(&b, k, axis);
-            open[s] = s && b.value[s] == SIZE_UNKNOWN;
-        }
-    }
-    return open;
+    return set_given(&b, a, given, out) && complete_sizes(&b);
 }
 
 /* ---- guesses */

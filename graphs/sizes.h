@@ -12,17 +12,15 @@ typedef struct SizeOptions {
     StringList shapes, dims;
     int nfile;
 } SizeOptions;
-/* Binds the sizes of a graph whose input k is called name[k]; all that is given must agree. A size
-   without a value is 1 on the first axis of an input and an error on other axes; that error, like a
-   value that does not fit, is E_USAGE. *out lives in the arena and covers the symbols that exist
-   now. If a size is missing, *out holds those that are known; after other errors its n is 0. */
+/* Binds the sizes of a graph whose input k is called name[k]; all that is given must agree. Other
+   sizes are SIZE_UNKNOWN. A value that does not fit is E_USAGE; then *out has no sizes. *out lives
+   in the arena and covers the symbols that exist now. */
+bool sizes_given(World *, Arena *, const Graph *, const char *const name[], const SizeOptions *,
+                 Sizes *out, Error *);
+/* Does the same. A size without a value is 1 on the first axis of an input and, on other axes,
+   another E_USAGE, with which *out holds the sizes that are known. */
 bool sizes_bind(World *, Arena *, const Graph *, const char *const name[], const SizeOptions *,
                 Sizes *out, Error *);
-
-/* For each symbol that exists now: whether it is a size of an input and these options, which suit
-   the graph (sizes_bind), leave it open. In the arena. */
-bool *sizes_left_open(World *, Arena *, const Graph *, const char *const name[],
-                      const SizeOptions *);
 
 /* Guesses numbers for the sizes that have none: 1 for an open first axis, 16 for sizes that depend
    on data, 64 for others, unless a node of the graph needs other numbers. A size becomes 0 only if

@@ -137,30 +137,15 @@ const char *run_size_set_name(const Run *r, int size_set) {
     return t.size ? t.data : "";
 }
 
-static const char **input_names(const Run *r) {
+/* Binds the sizes that options give, and no others. */
+static bool bind_given(Run *r, int size_set, Sizes *out) {
     const char **name = ARENA_NEW(r->arena, const char *, r->source.original.nin);
     for (int k = 0; k < r->source.original.nin; k++) name[k] = model_input_name(r->source.model, k);
-    return name;
-}
-
-/* Returns --input-shape and --dim as sizes_bind needs them. */
-static SizeOptions internal_sizes(const Run *r, int size_set) {
-    return (SizeOptions){.shapes = string_list(r->o->input_shape),
-                         .dims = given_dims(r, size_set, true),
-                         .nfile = r->inputs.nfile};
-}
-
-/* Binds the sizes that options give. It is no error that others are missing. */
-static bool bind_given(Run *r, int size_set, Sizes *out) {
-    Error missing = {0};
-    const char **name = input_names(r);
-    const SizeOptions given = internal_sizes(r, size_set);
-    if (!feed_fits(&r->inputs.given, r->w, &r->source.original, name, r->error)) return false;
-    if (!sizes_bind(r->w, r->arena, &r->source.original, name, &given, out, &missing) && !out->n) {
-        *r->error = missing;
-        return false;
-    }
-    return true;
+    const SizeOptions given = {.shapes = string_list(r->o->input_shape),
+                               .dims = given_dims(r, size_set, true),
+                               .nfile = r->inputs.nfile};
+    return feed_fits(&r->inputs.given, r->w, &r->source.original, name, r->error) &&
+           sizes_given(r->w, r->arena, &r->source.original, name, &given, out, r->error);
 }
 
 bool run_size_sets_valid(Run *r) {
@@ -170,17 +155,27 @@ bool run_size_sets_valid(Run *r) {
     return good;
 }
 
-static void note_guessed(Run *r) {
-    const SizeOptions given = internal_sizes(r, r->size_set);
-    const Sizes sizes = r->source.sizes;
-    const bool *open = sizes_left_open(r->w, r->arena, &r->source.original, input_names(r), &given);
+static bool is_input_size(const Run *r, Symbol s) {
+    bool found = false;
+    for (int k = 0; k < r->source.original.nin; k++) {
+        const Type *t = value_type(r->w, r->source.original.in[k]);
+        for (int axis = 0; t->known && axis < t->dim.n; axis++)
+            found |= poly_is_symbol(r->w, t->dim.v[axis]) == s;
+    }
+    return found;
+}
+
+/* Lists the sizes of inputs that are not given. */
+static void note_guessed(Run *r, Sizes given) {
     ModelSize *size;
     const int n = model_open_sizes(r->source.model, r->arena, &size);
     GuessedSize *guessed = ARENA_NEW(r->arena, GuessedSize, n);
     r->stats.nguessed = 0;
-    for (int k = 0; k < n; k++)
-        if (size[k].symbol < sizes.n && open[size[k].symbol])
-            guessed[r->stats.nguessed++] = (GuessedSize){size[k].name, sizes.value[size[k].symbol]};
+    for (int k = 0; k < n; k++) {
+        const Symbol s = size[k].symbol;
+        if (s < given.n && given.value[s] == SIZE_UNKNOWN && is_input_size(r, s))
+            guessed[r->stats.nguessed++] = (GuessedSize){size[k].name, r->source.sizes.value[s]};
+    }
     r->stats.guessed = guessed;
 }
 
@@ -194,10 +189,12 @@ const char *run_guessed_text(const RunStats *s, Arena *a) {
 /* A size that is not given is guessed: it affects costs and what is checked, never what the result
    computes. */
 bool run_bind_sizes(Run *r, int size_set) {
-    if (!bind_given(r, size_set, &r->source.sizes)) return false;
+    Sizes given;
+    if (!bind_given(r, size_set, &given)) return false;
     r->size_set = size_set;
+    r->source.sizes = given;
     sizes_guess(r->w, r->arena, &r->source.original, &r->source.sizes);
-    note_guessed(r);
+    note_guessed(r, given);
     return true;
 }
 

@@ -69,9 +69,16 @@ def test_sizes_that_were_guessed_are_named(options, guessed, tmp_path):
         assert (line in text) == bool(guessed) and ("where none were" in text) == bool(guessed)
 
 
-def test_a_size_that_the_model_requires_is_named(tmp_path):
-    _, said, report = optimize(SQUEEZED, tmp_path)
-    assert 5 <= report["guessed_sizes"]["n"] <= 7, said
+# Reshape needs 8 elements, so n is 4 although it is a first axis.
+FIRST = """m (float[n, 2] x) => (float[8] y)
+    <int64[1] eight = {8}>
+    { r = Reshape(x, eight)  a = Relu(r)  y = Relu(a) }"""
+
+
+@pytest.mark.parametrize("text, least, most", [(SQUEEZED, 5, 7), (FIRST, 4, 4)])
+def test_a_size_that_the_model_requires_is_named(text, least, most, tmp_path):
+    _, said, report = optimize(text, tmp_path)
+    assert report["changed"] and least <= report["guessed_sizes"]["n"] <= most, said
 
 
 # The same with a second convolution, for which n would have to be 40.

@@ -212,10 +212,11 @@ const OptionDef optimize_options[] = {
      .kind = OPT_TEXT,
      .at = offsetof(OptimizeOptions, isomer.replay),
      .value = "LOG",
-     .help = "Follows a proof log, checking each step, instead of searching. Give the "
-             "--measure-with, --rules and --rules-out of the run that wrote it, so that the same "
-             "rules are known. --allow, --domain, --fold-limit, --max-growth and the sizes of "
-             "--fix-dims are taken from the log."},
+     .help =
+         "Follows a proof log, checking each step, instead of searching. Give the "
+         "--measure-with, --rules and --rules-out of the run that wrote it, so that the same "
+         "rules are known. The log itself has the sizes that were fixed, and --allow, --domain, "
+         "--fold-limit and --max-growth."},
     {.kind = OPT_HEAD, .help = "Check and report"},
     {.name = "check",
      .kind = OPT_INT,

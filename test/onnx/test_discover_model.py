@@ -110,7 +110,7 @@ def test_a_rule_whose_proof_does_not_hold_is_not_used(tmp_path, model):
     kept.write_text(changed, "utf-8")
     done, report = optimize(tmp_path, model, "-v")
     assert not report["changed"]
-    assert "their proofs do not hold" in done.stderr
+    assert "whose proofs do not hold" in done.stderr
     kept.write_text("rul found\n", encoding="utf-8")
     done, _ = optimize(tmp_path, model)
     assert done.returncode == 3 and "isomer.rules:1" in done.stderr

@@ -2,7 +2,11 @@
    are unknown, and for every other node its operator is asked (sig_value). If floats take part, or
    the operator cannot tell, the node is run by the oracle, provided that all its inputs are known
    numbers. What is kept for a value lies in the World's arena; after a reset, which may have freed
-   it, it is computed again. */
+   it, it is computed again.
+
+   Numbers are computed without a limit, whereas the elements of a type wrap: a value is known only
+   if its type holds its elements (`held`). What a definition computes in between may exceed the
+   type, as sums and products that wrap give the same result in the end. */
 #include "graphs/shapevalue.h"
 #include "graphs/oracle.h"
 #include "graphs/tables.h"
@@ -53,6 +57,20 @@ static Elements constant_elements(World *w, const void *bytes, DType t, int64_t 
         v[k] = poly_int(w, real ? (int64_t)(element_real(t, bytes, k) * (double)by)
                                 : element_integer(t, bytes, k));
     return (Elements){.list = {(int)n, v}, .divisor = by};
+}
+
+/* Whether the type holds these elements. Polynomials over sizes count as held if their coefficients
+   are and, for an unsigned type, they cannot be negative: sizes are assumed to be small enough. */
+static bool held(World *w, DType t, Elements e) {
+    const int64_t most = WHOLE_MAX * e.divisor;
+    Monomial m;
+    for (int k = 0; k < e.list.n; k++) {
+        if (dtype_class(t) == 'U' && !value_natural(w, e.list.v[k])) return false;
+        for (PolyScan s = poly_scan(w, e.list.v[k]); poly_next(&s, &m);)
+            if (is_wide_float(t) ? llabs(m.coefficient) > most : !element_holds(t, m.coefficient))
+                return false;
+    }
+    return true;
 }
 
 /* ---- numbers */
@@ -124,27 +142,40 @@ static const void *known_numbers(World *w, Value v) {
     return list_numbers(w, w->scratch, e->list, t, is_wide_float(t) ? WHOLE_MAX : 0);
 }
 
-static bool within(DType t, const void *x, int64_t count, double most) {
+static bool within(DType t, const void *x, int64_t count, double low, double high) {
     for (int64_t k = 0; k < count; k++)
-        if (!(fabs(element_real(t, x, k)) <= most)) return false;
+        if (!(element_real(t, x, k) >= low && element_real(t, x, k) <= high)) return false;
+    return true;
+}
+
+/* Whether every runtime converts the elements of a node's input to the same numbers. A float may
+   become an integer only if the integer type holds it. An integer may become a float only if a
+   double holds it, from which it is rounded. */
+static bool converts_exactly(World *w, const Node *n, const void *x) {
+    const DType to = value_type(w, n->out)->dtype, from = value_type(w, n->in[0])->dtype;
+    const int64_t count = element_count(w, n->in[0]);
+    const double most = (double)WHOLE_MAX;
+    double ignored;
+    if (is_wide_float(from) && !is_wide_float(to) && to != DT_BOOL)
+        return dtype_bits(to) >= 32 &&
+               within(from, x, count, dtype_class(to) == 'U' ? 0 : -most, most);
+    for (int64_t k = 0; k < count; k++)
+        if (!element_exact(from, x, k, &ignored)) return false;
     return true;
 }
 
 /* Whether every runtime computes the same numbers for a node: it moves, converts, compares, rounds
    to whole numbers, or rounds once. Integers may only be moved and chosen, and only if doubles hold
-   them; a float may become an integer only if the integer type holds it. bytes[k]: contents of
-   input k; `real`: floats take part. */
+   them. bytes[k]: contents of input k; `real`: floats take part. */
 static bool computes_exactly(World *w, const Node *n, const void *const bytes[], bool real) {
-    const DType to = value_type(w, n->out)->dtype, from = value_type(w, n->in[0])->dtype;
-    const bool cut = n->op == &op_cast && is_wide_float(from) && !is_wide_float(to);
-    if (cut && to != DT_BOOL)
-        return dtype_bits(to) >= 32 &&
-               within(from, bytes[0], element_count(w, n->in[0]), (double)WHOLE_MAX);
-    if (real && (n->op == &op_cast || n->op->flags & OP_DECIDES)) return true;
+    const DType to = value_type(w, n->out)->dtype;
+    const double most = (double)WHOLE_MAX;
+    if (real && n->op == &op_cast) return converts_exactly(w, n, bytes[0]);
+    if (real && n->op->flags & OP_DECIDES) return true;
     const Ex e = sig_define_numbers(w, n->sig, 0);
     for (int k = 0; !real && k < n->nin; k++)
         if (n->in[k] && !within(value_type(w, n->in[k])->dtype, bytes[k],
-                                element_count(w, n->in[k]), (double)WHOLE_MAX))
+                                element_count(w, n->in[k]), -most, most))
             return false;
     return e && (roundings(w, e) < (real ? MANY : 1) || (real && is_quotient(w, e, to)));
 }
@@ -283,6 +314,7 @@ static Elements elements_of(World *w, Value v, int64_t count) {
 static void compute_value(World *w, Value v) {
     const int64_t count = element_count(w, v);
     Elements e = count < 0 ? (Elements){0} : elements_of(w, v, count);
+    if (!held(w, value_type(w, v)->dtype, e)) e = (Elements){.numbers = e.numbers};
     e.resets = w->resets + 1;
     *row(w, v) = e;
 }

@@ -198,6 +198,46 @@ static void numbers_pass_through_floats(void **state) {
     world_free(w);
 }
 
+/* Integers wrap in their type, and each runtime may round a float of so many digits in its own
+   way. */
+static void what_a_type_does_not_hold_is_unknown(void **state) {
+    (void)state;
+    static const char *const body[] = {
+        "%a = constant I32 [1] {2147483647}\n %b = constant I32 [1] {1}\n %y = add %a %b\n",
+        "%a = constant I32 [1] {1048576}\n %b = constant I32 [1] {2048}\n %y = mul %a %b\n",
+        "%a = constant U8 [1] {200}\n %b = constant U8 [1] {100}\n %y = add %a %b\n",
+        "%a = constant U8 [1] {200}\n %b = constant U8 [1] {100}\n %c = add %a %b\n"
+        " %d = constant U8 [1] {2}\n %y = div %c %d\n",
+        "%a = constant U32 [1] {1}\n %b = constant U32 [1] {2}\n %y = sub %a %b\n",
+        "%a = constant I32 [2] {2147483647, 5}\n %y = reduce_sum %a axes=[0]\n",
+        "%a = constant I32 [2] {2147483647, 5}\n %y = cumsum %a axis=0\n",
+        "%a = constant I64 [1] {2147483648}\n %y = cast %a to=I32\n",
+        "%a = constant I64 [1] {-1}\n %y = cast %a to=U32\n",
+        "%a = constant U64 [1] hex\"0500000000000080\"\n %y = reshape %a shape=[1, 1]\n",
+        "%a = constant U64 [1] hex\"0500000000000080\"\n %b = constant U64 [1] {1}\n"
+        " %y = greater %a %b\n",
+        "%a = constant U64 [1] hex\"0500000000000080\"\n %b = constant U64 [1] {1}\n"
+        " %y = max %a %b\n",
+        "%s = shape %x\n %a = cast %s to=U32\n %b = constant U32 [1] {3}\n %y = sub %a %b\n",
+        "%s = shape %x\n %a = cast %s to=I32\n %b = constant I32 [1] {65536}\n"
+        " %c = mul %a %b\n %y = mul %c %b\n",
+        "%s = shape %x\n %b = constant I64 [1] {16777217}\n %c = concat %s %b axis=0\n"
+        " %y = cast %c to=F\n",
+        "%a = constant I64 [1] {1152921573326323713}\n %y = cast %a to=F\n",
+        "%a = constant F [1] {-5}\n %y = cast %a to=U32\n",
+        "%a = constant I8 [1] {-128}\n %y = abs %a\n",
+    };
+    World *w = graph_world_new(NULL, 0);
+    PolyList l;
+    for (size_t k = 0; k < sizeof body / sizeof *body; k++) {
+        Graph g = graph_of(
+            w, arena_format(w->arena, "graph g %%x : F [n]\nbody\n %s out %%y\n", body[k]));
+        if (value_elements(w, g.out[0], &l) || value_constant(w, g.out[0]))
+            fail_msg("it counts as known: %s", body[k]);
+    }
+    world_free(w);
+}
+
 static const char large[] = "graph g %x : F [64, 64]\nbody\n %a = constant F [64, 64] splat(3)\n "
                             "%b = exp %a\n %c = neg %a\n %i = constant I64 [1] {2}\n %j = add "
                             "%i %i\n %y = add %x %b\n %z = add %y %c\n out %z %j\n";
@@ -270,6 +310,7 @@ int main(void) {
         cmocka_unit_test(integers_are_followed),
         cmocka_unit_test(sizes_pass_through_floats),
         cmocka_unit_test(numbers_pass_through_floats),
+        cmocka_unit_test(what_a_type_does_not_hold_is_unknown),
         cmocka_unit_test(what_is_only_timed_is_drawn),
         cmocka_unit_test(what_is_known_is_not_computed_again),
     };

@@ -175,6 +175,23 @@ int64_t element_integer(DType t, const void *p, int64_t i) {
     }
 }
 
+bool element_exact(DType t, const void *p, int64_t i, double *out) {
+    const int64_t most = INT64_C(1) << 53, x = element_integer(t, p, i);
+    *out = element_real(t, p, i);
+    return dtype_class(t) == 'F' || (x >= -most && x <= most && (x >= 0) == (*out >= 0));
+}
+
+bool element_holds(DType t, int64_t x) {
+    const int bits = dtype_bits(t);
+    switch (dtype_class(t)) {
+    case 'I':
+        return bits == 64 || (x >= -(INT64_C(1) << (bits - 1)) && x < INT64_C(1) << (bits - 1));
+    case 'U': return x >= 0 && (bits == 64 || x < INT64_C(1) << bits);
+    case 'B': return x == 0 || x == 1;
+    default: return false;
+    }
+}
+
 void element_set_integer(DType t, void *p, int64_t i, int64_t x) {
     switch (t) {
 #define X(id, type) \

@@ -12,6 +12,11 @@ double element_real(DType, const void *, int64_t i);
 /* Element i as an integer: exact for integers and booleans, but a U64 above INT64_MAX wraps; floats
    are truncated. */
 int64_t element_integer(DType, const void *, int64_t i);
+/* Sets *out to element i as element_real does. Returns whether it is that number: a double holds
+   every float, but integers only up to 2^53 in magnitude. */
+bool element_exact(DType, const void *, int64_t i, double *out);
+/* Whether an integer type, or bool as 0 and 1, holds the number; false for other types. */
+bool element_holds(DType, int64_t);
 /* Stores x as element i. Floats are rounded to nearest, ties to even; integers are truncated toward
    zero and saturate. */
 void element_set_real(DType, void *, int64_t i, double);

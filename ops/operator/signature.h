@@ -57,7 +57,8 @@ int sig_params(World *, Sig, int64_t param[OP_PARAMS]);
 /* Stores the valid range of the elements of an input (Op.domain); false: any value is valid. */
 bool sig_domain(World *, Sig, int input, Poly *low, Poly *high);
 /* Computes the elements of output 0 of an integer operator from those of its inputs; its sizes must
-   be numbers. False: not known. */
+   be numbers. Numbers are computed without a limit: the caller must see whether the element type
+   holds them. False: not known. */
 bool sig_value(World *, Sig, const PolyList in[], Poly *out);
 /* The number of operations of the definition, with each distinct subexpression computed once for
    all values of the variables that it mentions; 0 for views; < 0: a size has no value. */

@@ -60,6 +60,13 @@ def test_a_bound_is_not_rounded(tmp_path):
     assert result(tmp_path, "Clip", {"x": x}, least).tolist() == [5, 2**53 + 1]
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32, np.uint64])
+def test_unsigned_integers_have_a_sign(tmp_path, kind):
+    x = np.array([0, 1, np.iinfo(kind).max], kind)
+    assert result(tmp_path, "Abs", {"x": x}).tolist() == x.tolist()
+    assert result(tmp_path, "Sign", {"x": x}).tolist() == [0, 1, 1]
+
+
 # Constants (type, number), nodes, and whether c is true: each condition is the other way round if
 # numbers do not wrap, or if an unsigned number counts as negative.
 CONDITIONS = {

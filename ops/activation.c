@@ -1,5 +1,5 @@
 /* activation: element-wise functions of one number whose parameters are real attributes: leakyrelu,
-   hardsigmoid, clip and activate. */
+   hardsigmoid, clip and activate; clipwith, like clip, but with bounds that are inputs. */
 #include "ops/operator/op.h"
 #include <math.h>
 enum { ALPHA, BETA };
@@ -69,6 +69,30 @@ static const OnnxMap onnx_clip[] = {
     {0},
 };
 const Op op_clip = {"clip", "x", "y", clip_attrs, clip_shape, define_clip, .onnx = onnx_clip};
+
+/* clipwith: like clip, but the bounds are inputs, because they are not known before, not finite, or
+   integers that no double holds. */
+enum { LOW = 1, HIGH };
+static const char *shape_with(Call *c) {
+    if (!has(c, LOW) && !has(c, HIGH)) return "a bound is missing";
+    for (int k = LOW; k <= HIGH; k++)
+        for (int a = 0; has(c, k) && a < rank_of(c, k); a++)
+            need_eq(c, c->in[k]->dim.v[a], poly(c, "1"));
+    if (rank_of(c, LOW) > 1 || rank_of(c, HIGH) > 1) return "a bound must be a single number";
+    return clip_shape(c);
+}
+static const char expand_with[] = "[low:0] %l = %low\n"
+                                  "[low:1] %l = reshape %low shape=[]\n"
+                                  "[high:0] %h = %high\n"
+                                  "[high:1] %h = reshape %high shape=[]\n"
+                                  "[low] %a = max %x %l\n"
+                                  "[!low] %a = %x\n"
+                                  "[high] %y = min %a %h\n"
+                                  "[!high] %y = %a\n"
+                                  "out %y\n";
+static const OnnxMap onnx_with[] = {{"", "Clip", 11, 0, ""}, {0}};
+const Op op_clipwith = {"clipwith",          "x low? high?",        "y",
+                        .shape = shape_with, .expand = expand_with, .onnx = onnx_with};
 
 /* activate: an activation function that ONNX Runtime's optimizer fuses into a convolution or a
    matrix product. clip takes its bounds from alpha (min) and beta (max). */

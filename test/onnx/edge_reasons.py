@@ -35,7 +35,6 @@ computed as max(x, 0) + slope * min(x, 0). As the reference but for that""",
 that the bound is then the greatest float, and ONNX Runtime does that""",
     ("Clip", "as neither"): """a bound that is the greatest float32 stands for no bound, also where
 elements are float64, so infinity and greater numbers pass it""",
-    ("Clip", "refused"): "not run, copied as it is: min = infinity",
     ("Gemm", "as neither"): """with beta = 0 and a c that is NaN: 0 * NaN is NaN; the others do not
 read c""",
     ("ReduceMean", "as the reference"): EMPTY + "; a mean of nothing is 0/0",

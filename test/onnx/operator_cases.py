@@ -29,6 +29,12 @@ def fill(case):
     case.onnx_attrs = {"value": numpy_helper.from_array(np.array([number(value)], np.float32))}
 
 
+def clipwith(case):
+    low, high = (np.array(v, np.float32) for v in (case.random.choice([-0.5, -np.inf]), 0.25))
+    case.inputs, case.type = [case.tensor(2, 3), *case.random.choice([(low, high), (low,)])], "Clip"
+    case.onnx_inputs = case.inputs
+
+
 def range_(case):
     case.attrs = {n: case.draw(n) for n in ("start", "n", "step", "dtype")}
     start, n, step = (int(case.attrs[k]) for k in ("start", "n", "step"))

@@ -28,5 +28,9 @@ static Ex define(Call *c, Dims i) {
     return at(c, 0, x);
 }
 
-static const OnnxMap onnx[] = {{"", "Expand", 8, 0, "shape:expand"}, {0}};
+/* ConstantOfShape is a fill; one of a number that no attribute holds, such as an infinity,
+   stretches a constant. */
+static const OnnxMap onnx[] = {{"", "Expand", 8, 0, "shape:expand"},
+                               {"", "ConstantOfShape", 9, 0, "shape=input:0 x:tensor"},
+                               {0}};
 const Op op_broadcast = {"broadcast", "x", "y", attrs, shape, define, .onnx = onnx};

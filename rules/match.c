@@ -97,19 +97,12 @@ static bool match_attrs(MatchState *s, const Node *pattern, const Node *value) {
 /* Sets *out to the number that all elements of a constant equal: floats, integers or truth values.
    Returns false if they differ or are no such number. */
 static bool fill_number(const Type *t, const void *bytes, int64_t count, double *out) {
-    const int64_t EXACT = INT64_C(1) << 53; /* integers up to this are exact as doubles */
     const char class = dtype_class(t->dtype);
     const bool whole = class == 'B' || ((class == 'I' || class == 'U') &&
                                         dtype_bits(t->dtype) >= 8 && t->dtype != DT_UINT64);
     const bool real = class == 'F' && dtype_bits(t->dtype) >= 16;
-    if (count < 1 || (!real && !whole) || !elements_same(t->dtype, bytes, count)) return false;
-    if (whole) {
-        const int64_t i = element_integer(t->dtype, bytes, 0);
-        *out = (double)i;
-        return i >= -EXACT && i <= EXACT;
-    }
-    *out = element_real(t->dtype, bytes, 0);
-    return isfinite(*out);
+    return count >= 1 && (real || whole) && elements_same(t->dtype, bytes, count) &&
+           element_exact(t->dtype, bytes, 0, out) && isfinite(*out);
 }
 /* Matches a constant of the graph whose elements are all equal where the rule has `fill`. */
 static bool match_fill(MatchState *s, const Node *fill, Value value) {

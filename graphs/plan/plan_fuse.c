@@ -182,8 +182,7 @@ bool plan_number(const Plan *p, const View *v, double *k) {
     for (int a = 0; a < v->rank; a++)
         if (v->dim[a] != 1 && v->stride[a]) return false;
     if (!data || !type_arithmetic(v->dtype)) return false;
-    *k = element_real((DType)v->dtype, data, v->offset);
-    return type_arithmetic(v->dtype) >= FLOAT32 || fabs(*k) < 0x1p53;
+    return element_exact((DType)v->dtype, data, v->offset, k);
 }
 
 static int program_add(Program *p, Scalar c) {

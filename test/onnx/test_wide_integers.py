@@ -60,6 +60,47 @@ def test_a_bound_is_not_rounded(tmp_path):
     assert result(tmp_path, "Clip", {"x": x}, least).tolist() == [5, 2**53 + 1]
 
 
+@pytest.mark.parametrize("kind", [np.int32, np.uint32, np.int64])
+@pytest.mark.parametrize("number", [2**24 + 1, 658619009, 2**31 - 1, 2**40 + 1, 2**60 + 1])
+@pytest.mark.parametrize("given", ["constants", "inputs"])
+def test_integers_that_no_float_holds(tmp_path, kind, number, given):
+    if number > np.iinfo(kind).max:
+        return
+    x = np.array([np.iinfo(kind).min, 7, np.iinfo(kind).max], kind)
+    low, high = np.array(number - 2, kind), np.array(number, kind)
+    bounds = {"l": low, "h": high}
+    inputs = {"x": x} if given == "constants" else {"x": x, **bounds}
+    found = result(tmp_path, "Clip", inputs, bounds if given == "constants" else {})
+    assert found.tolist() == x.clip(low, high).tolist()
+    one = np.array([7], kind)
+    around = np.array([1, 1], np.int64)
+    if kind != np.uint32:
+        found = result(tmp_path, "Pad", {"x": one}, {"p": around, "v": high}, grows=2)
+        assert found.tolist() == [number, 7, number]
+    value = numpy_helper.from_array(high.reshape(1))
+    inputs = {"x": np.array([2], np.int64)}
+    found = result(tmp_path, "ConstantOfShape", inputs, value=value, out=high.repeat(2))
+    assert found.tolist() == [number, number]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.array([-np.inf], np.float32),
+        np.array([np.nan], np.float64),
+        np.array([2**63 + 3], np.uint64),
+        np.array([2**63 - 1], np.int64),
+        np.array([-(2**63)], np.int64),
+    ],
+)
+@pytest.mark.parametrize("sizes", [[], [1], [2, 3]])
+def test_a_fill_with_what_no_attribute_holds(tmp_path, value, sizes):
+    inputs, want = {"x": np.array(sizes, np.int64)}, np.full(sizes, value[0])
+    attribute = numpy_helper.from_array(value)
+    found = result(tmp_path, "ConstantOfShape", inputs, value=attribute, out=want)
+    assert found.dtype == want.dtype and np.array_equal(found, want, equal_nan=True)
+
+
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32, np.uint64])
 def test_unsigned_integers_have_a_sign(tmp_path, kind):
     x = np.array([0, 1, np.iinfo(kind).max], kind)
@@ -86,6 +127,12 @@ CONDITIONS = {
         True,
     ),
     "narrowed": ([("int64", 2**31), ("int32", 0)], "d = Cast <to=6> (a)  c = Less (d, b)", True),
+    "filled": (
+        [("int32", 123456789)],
+        "k = Constant <value_ints = [1]> ()"
+        " d = ConstantOfShape <value = int32[1] {123456789}> (k)  c = Greater (d, a)",
+        False,
+    ),
     "rounded": (
         [("int64", 2**60 + 2**36 + 1), ("float", float(2**60))],
         "d = Cast <to=1> (a)  c = Greater (d, b)",

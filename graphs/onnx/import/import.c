@@ -144,9 +144,10 @@ static bool elements_at_hand(Import *s, Value v, PolyList *out) {
         return false;
     Poly *list = ARENA_NEW(s->w->arena, Poly, n);
     for (int64_t j = 0; j < n; j++) {
-        list[j] = poly_int(s->w, element_integer(t.dtype, bytes, j));
-        if (dtype_class(t.dtype) == 'F' &&
-            element_real(t.dtype, bytes, j) != (double)element_integer(t.dtype, bytes, j))
+        const int64_t number = element_integer(t.dtype, bytes, j);
+        list[j] = poly_int(s->w, number);
+        if (dtype_class(t.dtype) == 'F' ? element_real(t.dtype, bytes, j) != (double)number
+                                        : !element_holds(t.dtype, number))
             return false;
     }
     return *out = (PolyList){(int)n, list}, true;
@@ -216,9 +217,9 @@ bool import_matrix(Import *s, const Dims *x, int64_t at, Dims *matrix) {
     return true;
 }
 
-/* Finds p / 10^k with the fewest digits; falls back to the exact value if the rational would be too
-   large. */
-Ex real_shortest(World *w, double value, bool is_double) {
+/* Returns the shortest decimal p / 10^k that rounds to this float (or double), or the exact number
+   if the rational would be too large. */
+static Ex real_shortest(World *w, double value, bool is_double) {
     char text[40];
     int digits = 1;
     if (value == 0) return ex_real(w, value);
@@ -241,17 +242,22 @@ Ex real_shortest(World *w, double value, bool is_double) {
     return ex_rational(w, value < 0 ? -p : p, q);
 }
 
+Ex element_number(World *w, DType type, double value) {
+    if (dtype_class(type) != 'F') return ex_rational(w, (int64_t)value, 1);
+    return real_shortest(w, value, type == DT_DOUBLE);
+}
+
 /* Whether an infinite bound means no bound: the attribute's default is the greatest float of the
    same sign. */
 static bool means_none(const AttrDef *d, double v) {
     double none = isinf(v) && d->init ? strtod(d->init, NULL) : 0;
     return fabs(none) >= 3.4028234e38 && signbit(none) == signbit(v);
 }
-static bool give_real(Import *s, int attr, double v, bool is_double) {
+static bool give_real(Import *s, int attr, double v, DType type) {
     if (means_none(&s->op->attrs[attr], v)) return true;
     if (!isfinite(v))
         return import_fail(s, "an infinite or undefined number as %s", s->op->attrs[attr].name);
-    s->attr[attr].real = real_shortest(s->w, v, is_double);
+    s->attr[attr].real = element_number(s->w, type, v);
     return s->given[attr] = true;
 }
 
@@ -294,7 +300,7 @@ bool give_attr(Import *s, int attr, const OnnxAttr *t) {
     if (d->kind == A_ENUM) return give_word(s, attr, t);
     if (d->kind == A_REAL && (t->kind == ONNX_ATTR_FLOAT || t->kind == ONNX_ATTR_INT))
         return give_real(s, attr, t->kind == ONNX_ATTR_INT ? (double)t->i : (double)t->f,
-                         has_doubles(s));
+                         has_doubles(s) ? DT_DOUBLE : DT_FLOAT);
     if (d->kind == A_DTYPE && t->kind == ONNX_ATTR_INT && t->i > 0 && t->i < DT_COUNT)
         return s->attr[attr].word = (int)t->i, s->given[attr] = true;
     if (d->kind != A_INT && d->kind != A_INTS)
@@ -312,12 +318,12 @@ static double limitless(DType type, const void *bytes) {
 }
 /* Gives a number that is an element of a tensor. */
 static bool give_element(Import *s, int attr, int k, DType type, const void *bytes) {
-    const double x = element_real(type, bytes, 0);
+    double x;
     if (dtype_class(type) != 'F' && means_none(&s->op->attrs[attr], limitless(type, bytes)))
         return true;
-    if (dtype_class(type) != 'F' && fabs(x) > 0x1p53)
+    if (!element_exact(type, bytes, 0, &x))
         return import_fail(s, "input %d is an integer that no double holds", k);
-    return give_real(s, attr, x, type == DT_DOUBLE);
+    return give_real(s, attr, x, type);
 }
 bool give_input(Import *s, int attr, int k) {
     const AttrDef *d = &s->op->attrs[attr];

@@ -92,8 +92,10 @@ bool import_matrix(Import *, const Dims *x, int64_t at, Dims *matrix);
 /* Marks in `seen`, by axis, the axes that the list names; negative numbers count from the end.
    Fails if one is out of range or named twice. */
 bool import_distinct_axes(Import *, PolyList axes, int rank, bool seen[]);
-/* The shortest decimal number that rounds to this float (or double), as a rational. */
-Ex real_shortest(World *, double, bool is_double);
+/* An element of a tensor as a number: an integer as it is; a float as the shortest decimal number
+   that rounds to it in its type, as a rational. The element is finite, and a double holds it
+   (element_exact). */
+Ex element_number(World *, DType, double);
 /* Gets the elements of a value that is a constant or can be computed from the inputs at hand
    (OpenOptions). Returns false, without setting `why`, if it is neither. */
 bool import_data(Import *, Value, Type *, const void **bytes);

@@ -18,24 +18,49 @@ static void give_dtype(Import *s, DType d) {
     if (k >= 0) s->attr[k].word = (int)d, s->given[k] = true;
 }
 
-bool import_value_tensor(Import *s, int attr) {
+/* Gets the type and the bytes of the attribute `value`, a tensor with one number. */
+static bool value_tensor(Import *s, DType *dtype, const void **bytes) {
     OnnxAttr t;
     FileTensor tensor;
     Value v = 0;
     Type type;
-    const void *bytes;
     Error e = {0};
-    if (!onnx_attr(s, "value", &t)) return true;
+    if (!onnx_attr(s, "value", &t)) return import_fail(s, "a value is missing");
     Wire w = wire_new(t.tensor, s->m->x.bytes.at, node_place(s->m, s->n), &e);
     if (t.kind != ONNX_ATTR_TENSOR || !tensor_read(s->w->arena, w, &tensor) || tensor.count != 1 ||
-        !tensor_constant(s->m, &tensor, &v, &e) || !constant_get(s->w, v, &type, &bytes))
+        !tensor_constant(s->m, &tensor, &v, &e) || !constant_get(s->w, v, &type, bytes))
         return import_fail(s, "a value that is not a single number");
-    if (!element_readable(type.dtype) || !isfinite(element_real(type.dtype, bytes, 0)))
-        return import_fail(s, "a value that is not finite or of an unsupported type");
-    s->attr[attr].real =
-        real_shortest(s->w, element_real(type.dtype, bytes, 0), type.dtype == DT_DOUBLE);
+    *dtype = type.dtype;
+    return element_readable(*dtype) || import_fail(s, "a value of an unsupported type");
+}
+/* Whether an attribute can be this element. */
+static bool is_number(DType t, const void *bytes, double *out) {
+    return element_exact(t, bytes, 0, out) && isfinite(*out);
+}
+bool import_value_tensor(Import *s, int attr) {
+    OnnxAttr t;
+    DType dtype;
+    const void *bytes;
+    double number;
+    if (!onnx_attr(s, "value", &t)) return true;
+    if (!value_tensor(s, &dtype, &bytes)) return false;
+    if (!is_number(dtype, bytes, &number))
+        return import_fail(s, "a value that is not finite, or an integer that no double holds");
+    s->attr[attr].real = element_number(s->w, dtype, number);
     s->given[attr] = true;
-    give_dtype(s, type.dtype);
+    give_dtype(s, dtype);
+    return true;
+}
+bool import_value_input(Import *s, int attr) {
+    OnnxAttr t;
+    DType dtype;
+    const void *bytes;
+    double number;
+    (void)attr;
+    if (!onnx_attr(s, "value", &t) || !value_tensor(s, &dtype, &bytes) ||
+        is_number(dtype, bytes, &number))
+        return false;
+    give_list(s, 0, dtype, (Dims){0}, bytes);
     return true;
 }
 

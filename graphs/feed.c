@@ -132,12 +132,12 @@ int feed_find(const Feed *f, const char *name) {
 }
 
 /* Whether numbers of the type can be drawn from the range. A range of one number fits every float
-   type, even if the number is infinite or NaN. */
+   type, even if the number is infinite or NaN. Integers must be below 2^53: from there on a double
+   may not be the number that was given. */
 static bool range_fits(Domain d, DType t) {
-    const bool drawable = d.high - d.low < (dtype_class(t) == 'F' ? INFINITY : 0x1p63);
-    if (dtype_class(t) == 'F') return drawable || d.low == d.high || isnan(d.low);
-    return drawable && element_nearest(t, d.low) == d.low && element_nearest(t, d.high) == d.high &&
-           d.high < 0x1p63;
+    if (dtype_class(t) == 'F') return d.high - d.low < INFINITY || d.low == d.high || isnan(d.low);
+    return fabs(d.low) < 0x1p53 && fabs(d.high) < 0x1p53 && element_keeps(t, d.low) &&
+           element_keeps(t, d.high);
 }
 
 /* NumPy has no bfloat16: npy_write writes its bits as uint16. */
@@ -239,7 +239,7 @@ bool feed_data(const Feed *f, int input, int sample, const void *default_bytes, 
         domain_fill(x->option->range, sample_random(f->seed, input, sample), t, n, out);
     else if (!x->option && default_bytes && stays) memcpy(out, default_bytes, element_bytes(t, n));
     else if (replaced_by(f, input, &instead))
-        domain_fill((Domain){(double)instead, (double)instead}, (Random){0, 0}, t, n, out);
+        for (int64_t k = 0; k < n; k++) element_set_integer(t, out, k, instead);
     else tensor_draw(f->seed, input, sample, t, x->domain, n, out);
     return true;
 }

@@ -78,6 +78,9 @@ static void numbers_asked_for_are_tried_first(void **state) {
         if (!k) assert_string_equal(feed_print(w->arena, &f), "ids: 16000, mask: 0..1");
     }
     assert_false(feed_next(&f));
+    const int64_t wide = ((int64_t)1 << 53) + 1; /* no double holds it */
+    f.input[0].compared = (Compared){1, {wide}};
+    assert_true(feed_next(&f) && all_are(&f, 0) == wide);
 }
 
 static void what_is_given_stays(void **state) {
@@ -140,6 +143,8 @@ static void wrong_options_are_refused(void **state) {
         {"ids=0.5", "ids has type I64", E_USAGE},
         {"ids=nan", "ids has type I64", E_USAGE},
         {"ids=0..inf", "ids has type I64", E_USAGE},
+        {"ids=9007199254740993", "ids has type I64", E_USAGE},
+        {"ids=-9007199254740993..0", "ids has type I64", E_USAGE},
         {"ids=9223372036854775808", "ids has type I64", E_USAGE},
         {"ids=-9e18..9e18", "ids has type I64", E_USAGE},
         {"x=0..inf", "x has type F", E_USAGE},

@@ -1,7 +1,9 @@
 /* end_to_end.c -- runs both files from beginning to end. They are read with known inputs, planned
    and run, so conditions, numbers of iterations and data-dependent sizes are numbers. They are the
-   same on both sides as long as the models agree; if the models do not, the outputs show it. All
-   memory is freed, even if memory runs out in between. */
+   same on both sides as long as the models agree; if the models do not, the outputs show it. The
+   condition of an If is run even where constants or sizes decide it: such an If was replaced by the
+   branch that the reader of the file expects. All memory is freed, even if memory runs out in
+   between. */
 #include "search/end_to_end.h"
 #include "graphs/oracle.h"
 #include "graphs/plan/stage.h"
@@ -38,6 +40,7 @@ static bool run_half(Half *h, const char *path) {
                               .size_user = h->o->size_user,
                               .value = stage_value,
                               .value_user = stage_new(h->w, c->backend, c->device, drawn_input, h),
+                              .runs_conditions = true,
                               .base_path = h->o->base_path};
     h->model = model_open_with(h->w, path, &open, &e);
     if (!h->model) return false;

@@ -283,6 +283,60 @@ static void every_spelling_is_known(void **state) {
     for (int k = 0; k < 2; k++) assert_int_equal(unknown_items(op_find("relu"), &wrong[k]), 1);
 }
 
+/* Adds an attribute that is a graph of one node, which computes its output `out` from x. */
+static void add_branch(Text *node, const char *name, const char *type, const char *out) {
+    Text graph = text_new(arena), attribute = text_new(arena);
+    add_node(&graph, type, "x", NULL, out);
+    text_field(&graph, 2, name);
+    add_info(&graph, 12, out, 2, 3);
+    text_field(&attribute, 1, name);
+    message(&attribute, 6, &graph);
+    wire_put_int(&attribute, 20, 5);
+    message(node, 5, &attribute);
+}
+
+static bool says_false(void *asked, const Model *m, Value v, Type *t, const void **bytes) {
+    static const bool no = false;
+    *t = *value_type(m->w, v);
+    *bytes = &no;
+    return *(int *)asked += 1, true;
+}
+
+/* The reader knows from constants that the condition is true. Data says that it is false: a planted
+   fault, which shows whether data decides. */
+static void conditions_are_run_if_wanted(void **state) {
+    (void)state;
+    Text g = text_new(arena), node = text_new(arena);
+    add_node(&g, "Equal", "a", "a", "c");
+    text_field(&node, 1, "c");
+    text_field(&node, 2, "y");
+    text_field(&node, 4, "If");
+    add_branch(&node, "then_branch", "Relu", "t");
+    add_branch(&node, "else_branch", "Sigmoid", "e");
+    message(&g, 1, &node);
+    add_tensor(&g, "a", 1, 4);
+    add_info(&g, 11, "x", 2, 3);
+    add_info(&g, 12, "y", 2, 3);
+    const Text file = whole(&g);
+    for (int runs = 0; runs < 2; runs++) {
+        World *w = graph_world_new(NULL, 0);
+        Error e = {0};
+        int asked = 0;
+        const OpenOptions open = {.value = says_false,
+                                  .value_user = &asked,
+                                  .runs_conditions = runs,
+                                  .bytes = file.data,
+                                  .nbytes = file.size};
+        Model *m = model_open_with(w, "a file", &open, &e);
+        assert_non_null(m);
+        const Node made = node_get(w, value_node(w, model_graph(m)->out[0]));
+        assert_string_equal(made.op->name, runs ? "sigmoid" : "relu");
+        assert_int_equal(asked, runs);
+        model_close(m);
+        world_free(w);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_small_model),
@@ -297,6 +351,7 @@ int main(void) {
         cmocka_unit_test(lengths_are_not_believed),
         cmocka_unit_test(items_are_read),
         cmocka_unit_test(every_spelling_is_known),
+        cmocka_unit_test(conditions_are_run_if_wanted),
     };
     return run_with_file(tests, sizeof tests / sizeof *tests);
 }

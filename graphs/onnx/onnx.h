@@ -37,6 +37,9 @@ typedef struct OpenOptions {
        NULL: no data is available. */
     bool (*value)(void *user, const Model *, Value, Type *, const void **bytes);
     void *value_user;
+    /* The conditions of Ifs are asked of `value` even if they are known without: the run then does
+       not rest on what the reader knows about constants and sizes. */
+    bool runs_conditions;
     /* External data is searched for in the folder of this file; NULL: in that of the model. */
     const char *base_path;
     /* Domains that the file does not import but whose operators may be written. A result that uses

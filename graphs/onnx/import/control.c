@@ -89,10 +89,22 @@ static Value stack(Import *s, Body *b, int from, int n, Value v[], int64_t along
 
 /* ---- If, Loop, Scan */
 
+static bool condition_of(Import *s, Value v, int64_t *out) {
+    const OpenOptions *open = &s->m->open;
+    Type t;
+    const void *bytes;
+    int64_t n;
+    if (!open->runs_conditions || !v || constant_get(s->w, v, NULL, NULL) ||
+        !open->value(open->value_user, s->m, v, &t, &bytes) ||
+        !poly_constant(s->w, type_count(s->w, &t), &n) || n < 1 || !element_readable(t.dtype))
+        return element_of(s, v, out);
+    return *out = element_integer(t.dtype, bytes, 0), true;
+}
+
 static bool take_if(Import *s, Value out[]) {
     int64_t condition;
     Body b;
-    if (s->nin != 1 || !element_of(s, s->in[0], &condition))
+    if (s->nin != 1 || !condition_of(s, s->in[0], &condition))
         return import_fail(s, "the condition is missing");
     if (!body_read(s, condition ? "then_branch" : "else_branch", &b)) return false;
     if (b.g.output.n != s->n->x.nout)

@@ -247,7 +247,7 @@ AVX2 := -ffp-contract=fast -mavx2 -mfma -mprfchw
 AVX512 := -ffp-contract=fast -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mprfchw \
     -mprefer-vector-width=512
 $(addprefix $(BUILD)/ops/,$(addprefix cpu/,simd_base.o copy.o reduce.o scatter.o taps.o) \
-    core/loop_block.o core/loop_run.o): private ISA := $(LOOPS)
+    core/loop_block.o core/loop_run.o core/loop_whole.o): private ISA := $(LOOPS)
 NEON := -ffp-contract=fast
 $(BUILD)/ops/cpu/%_neon.o: private ISA := $(LOOPS) $(NEON)
 $(BUILD)/ops/cpu/%_avx2.o: private ISA := $(LOOPS) $(AVX2)

@@ -30,9 +30,10 @@ typedef struct LoopSource {
 bool loop_compile(const LoopSource *, Arena *, LoopProgram *out, Error *);
 
 /* A program bound to views: view[0] is the output, view[1 + k] input k. With numbers_real, elements
-   have the view's dtype and are computed as doubles; otherwise they are arrays of Number, whatever
-   the dtype. loop_new returns NULL if the program does not fit the views, or without memory. A Loop
-   must not be run by several threads at once. */
+   have the view's dtype and are computed as doubles or, where a program only adds, multiplies,
+   moves, chooses and compares integers, as integers of 64 bits; otherwise they are arrays of
+   Number, whatever the dtype. loop_new returns NULL if the program does not fit the views, or
+   without memory. A Loop must not be run by several threads at once. */
 typedef struct Loop Loop;
 Loop *loop_new(LoopProgram, int nview, const View view[], const Numbers *, Error *);
 /* Restricts all later runs to from <= index < to on an axis of the output. */

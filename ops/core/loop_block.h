@@ -1,10 +1,11 @@
 /* loop_block.h -- the operations of loop programs on blocks of up to LOOP_LANES values: a struct of
-   functions for doubles, and one for any number system. */
+   functions for doubles, one for integers, and one for any number system. */
 #ifndef ISOMER_LOOP_BLOCK_H
 #define ISOMER_LOOP_BLOCK_H
 #include "ops/core/loop.h"
 
-/* An operand: values in a buffer of doubles (block_real) or of Number (block_number). The step is
+/* An operand: values in a buffer of doubles (block_real), of int64 (block_whole) or of Number
+   (block_number). The step is
    1, or 0 for one value that is repeated. */
 typedef struct BlockOperand {
     const void *v;
@@ -32,5 +33,7 @@ typedef struct BlockOps {
     /* Folds n values into y[0] by EX_ADD or EX_MAX2. */
     void (*fold)(const Numbers *, ExKind, void *y, BlockOperand, int n);
 } BlockOps;
-extern const BlockOps block_real, block_number;
+/* block_real and block_whole have values of the same size; block_whole supports no EX_POW and, of
+   the functions, abs, sign, delta and those that round (loop_whole.c). */
+extern const BlockOps block_real, block_whole, block_number;
 #endif

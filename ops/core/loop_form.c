@@ -268,9 +268,39 @@ static bool decode_loop(Loop *l, LoopProgram p, const View view[], Error *error)
     return true;
 }
 
-/* The modulus of the results. Integers computed from integers alone wrap, as in the SIMD kernels;
-   computed from floats they saturate, as Cast does (0). 64-bit integers are not wrapped either,
-   since doubles do not hold them exactly. */
+/* Whether a node computes integers from integers. `order`: it may compare them as signed ones. */
+static bool node_whole(const DecodedNode *x, bool order) {
+    const double number = x->number.real;
+    switch (x->kind) {
+    case EX_NUM:
+    case EX_REAL: return number == floor(number) && fabs(number) <= 0x1p53;
+    case EX_FN:
+        return x->word == FN_DELTA || (order && (x->word == FN_ABS || x->word == FN_SIGN)) ||
+               x->word == FN_FLOOR || x->word == FN_CEIL || x->word == FN_ROUND;
+    case EX_MAX2:
+    case EX_MIN2:
+    case EX_MAXIMUM: return order;
+    case EX_POW:
+    case EX_PARAM: return false;
+    default: return true;
+    }
+}
+/* Whether a program of doubles can be computed by block_whole: it makes integers of integers and
+   truth values. */
+static bool is_whole(const Loop *l) {
+    bool whole = true, order = true;
+    for (int k = 0; k < l->nview; k++) {
+        if (l->view[k].rank < 0) continue;
+        whole &= strchr(k ? "IUB" : "IU", dtype_class((DType)l->view[k].dtype)) != NULL;
+        order &= l->view[k].dtype != DT_UINT64;
+    }
+    for (int j = 0; j < l->nnode && whole; j++) whole = node_whole(&l->node[j], order);
+    return whole;
+}
+
+/* The modulus of results that are computed in doubles. Integers computed from integers alone wrap,
+   as in the SIMD kernels; computed from floats they saturate, as Cast does (0). 64-bit integers are
+   not wrapped either, since doubles do not hold them exactly. */
 static double wrapping(const View view[], int nview) {
     for (int k = 0; k < nview; k++)
         if (view[k].rank >= 0 && !strchr("IU", dtype_class((DType)view[k].dtype))) return 0;
@@ -296,7 +326,10 @@ Loop *loop_new(LoopProgram p, int nview, const View view[], const Numbers *num, 
     l->modulus = num == &numbers_real ? wrapping(view, nview) : 0;
     l->data = ARENA_NEW(arena, char *, nview);
     l->row = arena_alloc(arena, l->block->size * LOOP_LANES);
-    if (decode_loop(l, p, l->view, error)) return arena_keep(arena), l;
+    if (decode_loop(l, p, l->view, error)) {
+        if (num == &numbers_real && is_whole(l)) l->block = &block_whole, l->modulus = 0;
+        return arena_keep(arena), l;
+    }
     arena_free(arena);
     return NULL;
 }

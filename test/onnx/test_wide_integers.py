@@ -108,6 +108,21 @@ def test_unsigned_integers_have_a_sign(tmp_path, kind):
     assert result(tmp_path, "Sign", {"x": x}).tolist() == [0, 1, 1]
 
 
+@pytest.mark.parametrize("kind", [np.int32, np.uint32, np.int64, np.uint64])
+def test_sums_of_products_wrap(tmp_path, kind):
+    draw = np.random.default_rng(0).integers
+    a, b = (draw(0, np.iinfo(kind).max, shape, dtype=kind) for shape in ((4, 5), (3, 5)))
+    want = np.einsum("ij,kj->ik", a, b)
+    found = result(tmp_path, "Einsum", {"a": a, "b": b}, equation="ij,kj->ik", out=want)
+    assert found.tolist() == want.tolist()
+
+
+def test_a_range_that_no_double_holds(tmp_path):
+    want = np.arange(2**60 + 1, 2**60 + 8, 3)
+    bounds = {"s": want[0], "l": np.int64(2**60 + 8), "d": np.int64(3)}
+    assert result(tmp_path, "Range", {}, bounds, out=want).tolist() == want.tolist()
+
+
 # Constants (type, number), nodes, and whether c is true: each condition is the other way round if
 # numbers do not wrap, or if an unsigned number counts as negative.
 CONDITIONS = {

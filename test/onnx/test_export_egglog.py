@@ -1,4 +1,4 @@
-"""The rules that export-rules writes for egglog can be read back, and check all that a rule needs."""
+"""What export-rules writes for egglog can be read back, and checks all that a rule needs."""
 
 import json, os, re, subprocess
 import numpy

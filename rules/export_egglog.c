@@ -14,6 +14,7 @@ typedef struct EgglogWriter {
     World *w;
     Arena *arena; /* for one rule */
     bool *used;   /* for each operator */
+    bool *bound;  /* by symbol: it stands by itself somewhere in the query */
     const char *why;
     Text facts; /* equations for the fresh variables of the query */
     int fresh;
@@ -55,7 +56,8 @@ static void egglog_put_symbol(EgglogWriter *o, Symbol s, Text *t) {
         egglog_put_poly(o, d.arg[1], &conditions);
         text_add(&conditions, " 1)");
     }
-    text_add(&o->facts, "%s", conditions.data);
+    if (!o->facts.size || !strstr(o->facts.data, conditions.data))
+        text_add(&o->facts, "%s", conditions.data);
 }
 
 static void egglog_put_poly(EgglogWriter *o, Poly p, Text *t) {
@@ -91,6 +93,7 @@ static void egglog_put_entry(EgglogWriter *o, Poly p, Text *t) {
     bool simple = poly_constant(o->w, p, &n) || (s && symbol_def(o->w, s).kind == SYM_NAMED);
     if (!o->query || simple) {
         egglog_put_poly(o, p, t);
+        if (o->query && s) o->bound[s] = true;
         return;
     }
     text_add(t, "e%d", ++o->fresh);
@@ -237,29 +240,18 @@ static void egglog_put_conditions(EgglogWriter *o, const Instance *i, Text *t) {
 
 /* Refuses the rule unless each variable stands by itself somewhere on the left side, not only
    inside a sum. */
-static void check_bound(EgglogWriter *o, const Instance *i, const char *query) {
-    for (int k = 0; k < i->nsymbol; k++) {
-        const char *name = world_text(o->w, symbol_def(o->w, i->symbol[k]).word);
-        const char *a = arena_format(o->arena, "(= ?%s (dim ", name),
-                   *b = arena_format(o->arena, "(Cons ?%s ", name),
-                   *c = arena_format(o->arena, " ?%s", name);
-        bool alone = strstr(query, a) || strstr(query, b);
-        for (const char *p = query; !alone && (p = strstr(p, c)); p++) {
-            const char *line = p;
-            char next = p[strlen(c)];
-            while (line > query && line[-1] != '(') line--;
-            alone = (next == ' ' || next == ')') && !strncmp(line, "op-", 3);
-        }
-        if (!alone)
+static void check_bound(EgglogWriter *o, const Instance *i) {
+    for (int k = 0; k < i->nsymbol; k++)
+        if (!o->bound[i->symbol[k]])
             egglog_refuse(
                 o, "a size or attribute that occurs on the left side only inside a polynomial");
-    }
 }
 
 static bool egglog_put_rule(EgglogWriter *o, const Instance *i, Text *t) {
     Text query = text_new(o->arena), where = text_new(o->arena), act = text_new(o->arena);
     o->why = NULL;
     o->fresh = 0;
+    o->bound = ARENA_NEW(o->arena, bool, intern_count(o->w->table[TABLE_SYMBOL]) + 1);
     o->facts = text_new(o->arena);
     o->query = true;
     text_add(&query, " ");
@@ -275,7 +267,7 @@ static bool egglog_put_rule(EgglogWriter *o, const Instance *i, Text *t) {
         egglog_put_input(o, 'r', i->to.out[k], &act);
         text_add(&act, ")");
     }
-    check_bound(o, i, query.data);
+    check_bound(o, i);
     if (o->why) return false;
     text_add(t, "\n; %s class=%s id=%s\n(rule (%s%s%s%s)\n  (%s)\n  :ruleset proved :name \"%s",
              i->rule->name, classes_text(o->arena, i->rule->classes), i->rule->id, query.data,

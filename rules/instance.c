@@ -20,7 +20,7 @@ typedef struct Expansion {
     const char *why;   /* what is wrong there */
 } Expansion;
 
-static bool is_letter(char c) { return isalnum((unsigned char)c) || c == '_'; }
+static bool is_name_byte(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
 /* Appends n bytes that are a copy of those at `source`, or were made from the text there. */
 static void expansion_add(Expansion *x, const char *bytes, size_t n, const char *source) {
@@ -32,9 +32,9 @@ static void expansion_add(Expansion *x, const char *bytes, size_t n, const char 
 /* The next `NAME..` in an entry; n: length of NAME. */
 static const char *block_use(const char *p, const char *end, size_t *n) {
     for (; p < end; p++) {
-        if (!is_letter(*p)) continue;
+        if (!is_name_byte(*p)) continue;
         const char *q = p;
-        while (q < end && is_letter(*q)) q++;
+        while (q < end && is_name_byte(*q)) q++;
         *n = (size_t)(q - p);
         if (q + 1 < end && q[0] == '.' && q[1] == '.') return p;
         p = q - 1;
@@ -70,7 +70,7 @@ static int entry_length(Expansion *x, const char *p, const char *end) {
                                          first->name, block->name));
     }
     if (other && !first)
-        expansion_wrong(x, other, "nothing here is an axis block whose axes could be counted");
+        expansion_wrong(x, other, "this is not an axis block: the line `axes` declares them");
     return first ? x->length[first->group] : -1;
 }
 
@@ -134,7 +134,7 @@ static const char *expand_blocks(Arena *a, const Rule *rule, const int *length, 
 static bool is_axis_name(const Rule *rule, const char *p, const char *q) {
     const char *digits = q;
     while (digits > p && isdigit((unsigned char)digits[-1])) digits--;
-    return digits < q && digits > p + 1 && digits[-1] == '_' &&
+    return digits < q && *digits != '0' && digits > p + 1 && digits[-1] == '_' &&
            block_named(rule, p, (size_t)(digits - 1 - p));
 }
 /* The end of what begins at p: a comment, a text in quotes, the name of a value, another name, or a
@@ -146,17 +146,20 @@ static const char *token_end(const char *p) {
         return p + (*p == '"');
     }
     const bool value = *p == '%';
-    if (!value && !is_letter(*p)) return p + 1;
-    for (p += value; is_letter(*p) || (value && (*p == '.' || *p == '-'));) p++;
+    if (!value && !is_name_byte(*p)) return p + 1;
+    for (p += value; is_name_byte(*p) || (value && (*p == '.' || *p == '-'));) p++;
     return p;
 }
-/* Finds a size that has one of the names that blocks give to their axes. It would be the block's
-   own size at some lengths and a size by itself at others. */
+/* Finds a size that has one of the names that blocks give to their axes, or a list of an attribute
+   that has the name of a block. It would be the block's own sizes at some lengths and others by
+   itself at others. */
 static void find_axis_name(Expansion *x, const char *text) {
     for (const char *p = text, *q; *p; p = q) {
         q = token_end(p);
         const bool is_block = q[0] == '.' && q[1] == '.';
-        if (is_letter(*p) && !is_block && is_axis_name(x->rule, p, q))
+        if (p > text && p[-1] == '=' && !is_block && block_named(x->rule, p, (size_t)(q - p)))
+            expansion_wrong(x, p, "this is the name of an axis block; choose another name");
+        if (is_name_byte(*p) && !is_block && is_axis_name(x->rule, p, q))
             expansion_wrong(x, p,
                             arena_format(x->out.arena,
                                          "%.*s is the name of a size of an axis block; "
@@ -192,8 +195,8 @@ static bool place_error(Arena *a, const Instance *i, const RulePart *part, bool 
     if (!e) return false;
     if (!e->place[0]) strncpy(e->place, i->rule->name, sizeof e->place - 1);
     if (!e->line) return false;
-    const char *line = expand_blocks(a, i->rule, i->length, part->text, conditions), *const start =
-                                                                                         line;
+    const char *const start = expand_blocks(a, i->rule, i->length, part->text, conditions);
+    const char *line = start;
     for (int k = 1; k < e->line && strchr(line, '\n'); k++) line = strchr(line, '\n') + 1;
     const size_t find = (size_t)(line - start) + (size_t)e->column - 1;
     const Expansion x = expand_text(a, i->rule, i->length, part->text, conditions, find);

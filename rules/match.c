@@ -98,8 +98,8 @@ static bool match_attrs(MatchState *s, const Node *pattern, const Node *value) {
    Returns false if they differ or are no such number. */
 static bool fill_number(const Type *t, const void *bytes, int64_t count, double *out) {
     const char class = dtype_class(t->dtype);
-    const bool whole = class == 'B' || ((class == 'I' || class == 'U') &&
-                                        dtype_bits(t->dtype) >= 8 && t->dtype != DT_UINT64);
+    const bool whole =
+        class == 'B' || ((class == 'I' || class == 'U') && dtype_bits(t->dtype) >= 8);
     const bool real = class == 'F' && dtype_bits(t->dtype) >= 16;
     return count >= 1 && (real || whole) && elements_same(t->dtype, bytes, count) &&
            element_exact(t->dtype, bytes, 0, out) && isfinite(*out);

@@ -86,8 +86,8 @@ typedef struct Instance {
     Graph from, to;               /* both over these inputs, with equally many outputs */
     Graph from_stated, to_stated; /* the same graphs as written; `from` and `to` may be replaced by
                                      graphs with composites expanded */
-    Graph from_whole, to_whole;   /* the same graphs; if composites were expanded, with the results
-                                     of these that nobody reads as further outputs */
+    Graph from_whole, to_whole;   /* the same graphs; after rule_instance_expand, with the results
+                                     of composites that nobody reads as further outputs */
     int nwhere;
     const Lit *where; /* the author's conditions */
     int nsymbol;

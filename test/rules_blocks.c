@@ -36,7 +36,14 @@ static void test_misused_blocks(void **state) {
          "  out %x\nwhere h.. >= k.., k.. >= b..\n",
          "k and b are axis blocks of different groups", 9, 26},
         {"rule r\n  axes h = 2\n  %x : F [hh..]\nfrom\n  %y = relu %x\n  out %y\nto\n  out %x\n",
-         "nothing here is an axis block", 3, 11},
+         "this is not an axis block", 3, 11},
+        /* As a list of strides h would be h_1, h_2, which are sizes of x. */
+        {"rule r\n  axes h = 2\n  %x : F [n, c, h..]   %w : F [m, c, h..]\nfrom\n"
+         "  %y = conv %x %w strides=h\n  out %y\nto\n  %y = conv %x %w strides=h\n  out %y\n",
+         "this is the name of an axis block", 5, 27},
+        {"rule r\n  axes h = 2\n  %x : F [h.., h_02]\nfrom\n  %y = relu %x\n  %z = relu %y\n"
+         "  out %z\nto\n  %y = relu %x\n  out %y\n",
+         NULL, 0, 0},
         {"rule r\n  axes h k = 2, b = 2\n  %x : F [h.. + k.. + S.., min(b.., 2)]\nfrom\n"
          "  %y = relu %x\n  %z = relu %y\n  out %z\nto\n  %y = relu %x\n  out %y\n",
          NULL, 0, 0},

@@ -53,15 +53,22 @@ static void add_checks(NfImport *m, Value v, Parts *out) {
         out->v[out->n++] = over_elements(m, v, &s.v[k]);
     }
 }
-/* The checks of all nodes of the graph, simplified under ctx. */
-static Parts checks_of(NfImport *m, Dom ctx, const Graph *g) {
+static bool is_among(NodeId id, NodeList nodes) {
+    for (int k = 0; k < nodes.n; k++)
+        if (nodes.v[k] == id) return true;
+    return false;
+}
+/* The checks of all nodes of the graph, simplified under ctx: for `left` NULL, those that are known
+   of the left side; otherwise those of the right side, without the nodes that the left side has,
+   too. */
+static Parts checks_of(NfImport *m, Dom ctx, const Graph *g, const NodeList *left) {
     Prover *p = m->p;
     const NodeList live = graph_live(p->w, p->arena, g);
     Parts out = {0};
     for (int k = 0; k < live.n; k++) {
         const Node node = node_get(p->w, live.v[k]);
-        if (input_name(p->w, node.out)) continue;
-        if (!checks_known(p->w, &node))
+        if (input_name(p->w, node.out) || (left && is_among(live.v[k], *left))) continue;
+        if (left && !checks_known(p->w, &node))
             prover_fail(p,
                         arena_format(p->arena, "%s has no definition: what it checks is not known",
                                      node.op->name));
@@ -158,9 +165,10 @@ static bool index_follows(Prover *p, Dom ctx, const Parts *given, const Part *ch
 static bool output_follows(NfImport *m, const Instance *i, int k, Lack *lack) {
     Prover *p = m->p;
     const Dom ctx = import_range(m, i->from.out[k]);
-    const Parts wanted = checks_of(m, ctx, &i->to_whole);
+    const NodeList left = graph_live(p->w, p->arena, &i->from_whole);
+    const Parts wanted = checks_of(m, ctx, &i->to_whole, &left);
     if (!wanted.n) return !wanted.too_many;
-    const Parts given = checks_of(m, ctx, &i->from_whole);
+    const Parts given = checks_of(m, ctx, &i->from_whole, NULL);
     for (int j = 0; j < given.n; j++) explain_form(p, "left takes where", given.v[j].nf);
     if (given.too_many || wanted.too_many) return false;
     for (int j = 0; j < wanted.n; j++) {

@@ -8,7 +8,7 @@
    defined by it checks the index. */
 bool index_checked(World *, Ex);
 /* True if, wherever all indices of the left side's operators lie within their axes, those of the
-   right side's do, too, unless no output has an element. On false, Lack
-   says which check was not shown. */
+   right side's do, too, unless no output has an element. On false, Lack says which check was not
+   shown. */
 bool places_follow(NfImport *, const Instance *, Lack *);
 #endif

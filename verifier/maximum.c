@@ -7,10 +7,10 @@
 #include "verifier/signs.h"
 #include <string.h>
 
-/* FLAT_MAX: nested maxima are merged as long as there are at most so many parts. ROUNDS: how deep
-   maxima in each other are merged, and how many terms are taken out in turn. What is beyond stays a
-   maximum of its own, which may miss an equality. */
-enum { PARTS_MAX = 24, FLAT_MAX = 12, ROUNDS = 4 };
+/* FLAT_MAX: nested maxima are merged as long as there are at most so many parts. MERGE_ROUNDS: how
+   deep maxima in each other are merged. RAISE_ROUNDS: how many terms are taken out in turn. What is
+   beyond stays a maximum of its own, which may miss an equality. */
+enum { PARTS_MAX = 24, FLAT_MAX = 12, MERGE_ROUNDS = 4, RAISE_ROUNDS = 4 };
 typedef struct PartArray {
     int n;
     Part v[PARTS_MAX];
@@ -125,7 +125,7 @@ static bool raise_negative(Prover *p, PartArray *s, Nf *subtract) {
     return false;
 }
 static void flatten_all(Prover *p, PartArray *s) {
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < MERGE_ROUNDS; round++) {
         PartArray next = {0};
         bool any = false;
         for (int k = 0; k < s->n; k++)
@@ -221,7 +221,7 @@ static Nf raised_parts(Prover *p, PartArray *s) {
 
 static Nf of_parts(Prover *p, PartArray *s) {
     Nf subtract = 0;
-    for (int round = 0; round < ROUNDS && raise_negative(p, s, &subtract); round++) continue;
+    for (int round = 0; round < RAISE_ROUNDS && raise_negative(p, s, &subtract); round++) continue;
     return nf_add(p, raised_parts(p, s), subtract);
 }
 

@@ -17,8 +17,8 @@
 #include <string.h>
 
 /* What is beyond these is not stated, so that a question stays small; a proof may be missed then.
-   STEPS_MAX: steps of Z3, which unlike seconds are the same on every machine. */
-enum { PARTS_MAX = 24, VARIABLES_MAX = 8, ROOT_MAX = 8, POWER_MAX = 16, STEPS_MAX = 400000 };
+   RESOURCES_MAX: units that Z3 counts, which unlike seconds are the same on every machine. */
+enum { PARTS_MAX = 24, VARIABLES_MAX = 8, ROOT_MAX = 8, POWER_MAX = 16, RESOURCES_MAX = 400000 };
 
 /* ---- forms */
 
@@ -252,7 +252,7 @@ static bool contradicts(Reals *r, const char *shown, Nf nf) {
     if (!r->worth_asking || r->too_large) return false;
     Z3_params q = Z3_mk_params(r->z);
     Z3_params_inc_ref(r->z, q);
-    Z3_params_set_uint(r->z, q, Z3_mk_string_symbol(r->z, "rlimit"), STEPS_MAX);
+    Z3_params_set_uint(r->z, q, Z3_mk_string_symbol(r->z, "rlimit"), RESOURCES_MAX);
     Z3_params_set_uint(r->z, q, Z3_mk_string_symbol(r->z, "timeout"), LAST_RESORT_MS);
     Z3_solver_set_params(r->z, r->s, q);
     Z3_params_dec_ref(r->z, q);

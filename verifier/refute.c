@@ -36,6 +36,7 @@ typedef struct Refute {
     bool *is_size;
     const Numbers *num;
     Tensor *tensor; /* indexed by value */
+    bool *failed; /* indexed by the first value of a node: one of its indices is outside its axis */
     uint32_t ntensor;
     const uint32_t *param;
     Number *param_value;
@@ -155,25 +156,36 @@ static bool in_type(const Refute *r, DType d, const Tensor *t) {
     }
     return good;
 }
+/* Evaluates all results of a node. Returns false if one cannot be computed; then none is known. */
+static bool compute_node(Refute *r, const Node *n, bool *fails) {
+    Tensor *in = ARENA_NEW(r->arena, Tensor, n->nin + 1);
+    bool good = true;
+    for (int k = 0; k < n->nin; k++) {
+        if (n->in[k]) in[k] = r->tensor[n->in[k]];
+        else in[k].rank = -1;
+    }
+    for (int k = 0; k < n->nout && good; k++) {
+        Ex e = sig_define(r->w, n->sig, k);
+        Tensor *t = &r->tensor[n->out + (Value)k];
+        Eval eval = {r->w,        r->num,   r->sizes,       n->nin, in,
+                     r->i->nreal, r->param, r->param_value, fails};
+        good = e && shape_of(r, n->out + (Value)k, t) && eval_tensor(&eval, e, t, NULL) &&
+               in_type(r, value_type(r->w, n->out + (Value)k)->dtype, t);
+    }
+    for (int k = 0; k < n->nout && !good; k++) r->tensor[n->out + (Value)k].v = NULL;
+    return good;
+}
+/* Both sides may have the same node: it is evaluated once, and fails on both. */
 static bool run_node(Refute *r, NodeId id, bool *fails) {
     Node n = node_get(r->w, id);
     const void *bytes;
-    if (r->tensor[n.out].v) return true;
-    if (constant_get(r->w, n.out, NULL, &bytes)) return fill_constant(r, n.out, bytes);
-    Tensor *in = ARENA_NEW(r->arena, Tensor, n.nin + 1);
-    for (int k = 0; k < n.nin; k++) {
-        if (n.in[k]) in[k] = r->tensor[n.in[k]];
-        else in[k].rank = -1;
+    bool *failed = &r->failed[n.out];
+    if (!r->tensor[n.out].v) {
+        *failed = false;
+        if (constant_get(r->w, n.out, NULL, &bytes)) return fill_constant(r, n.out, bytes);
+        if (!compute_node(r, &n, failed)) return false;
     }
-    for (int k = 0; k < n.nout; k++) {
-        Ex e = sig_define(r->w, n.sig, k);
-        Tensor *t = &r->tensor[n.out + (Value)k];
-        Eval eval = {r->w,        r->num,   r->sizes,       n.nin, in,
-                     r->i->nreal, r->param, r->param_value, fails};
-        if (!e || !shape_of(r, n.out + (Value)k, t) || !eval_tensor(&eval, e, t, NULL) ||
-            !in_type(r, value_type(r->w, n.out + (Value)k)->dtype, t))
-            return false;
-    }
+    *fails |= *failed;
     return true;
 }
 static bool run_graph(Refute *r, const Graph *g, bool *fails) {
@@ -357,6 +369,7 @@ static bool prepare_sides(Refute *r, const RefuteOptions *o) {
     for (int k = 0; k < r->facts.nsolved; k++) collect_sizes(r, r->facts.to[k]);
     r->ntensor = value_last(w) + 1;
     r->tensor = ARENA_NEW(r->arena, Tensor, r->ntensor);
+    r->failed = ARENA_NEW(r->arena, bool, r->ntensor);
     uint32_t *param = ARENA_NEW(r->arena, uint32_t, i->nreal + 1);
     for (int k = 0; k < i->nreal; k++) param[k] = world_word(w, i->real[k]);
     r->param = param;

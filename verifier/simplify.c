@@ -9,8 +9,8 @@
 #include "verifier/ranges.h"
 #include <string.h>
 
-/* They end what would never end. STEPS_MAX: steps that simplify one
-   term. DEPTH_MAX: sums, maxima and atoms in each other; it keeps the stack small. */
+/* Limits that make simplifying end. STEPS_MAX: steps that simplify one term. DEPTH_MAX: sums,
+   maxima and atoms in each other; it keeps the stack small. */
 enum { STEPS_MAX = 200, DEPTH_MAX = 90 };
 
 typedef struct Terms { /* a growing list */

@@ -33,8 +33,24 @@ static const void *drawn_input(void *user, int index, const char *name, const Ty
     return data;
 }
 
-static bool run_half(Half *h, const char *path) {
-    Error e = {0};
+/* Returns false with the error set if the input cannot be made. */
+static bool make_input(Half *h, int k, const void **data, Error *e) {
+    const char *name = model_input_name(h->model, k);
+    *data = drawn_input(h, k, name, value_type(h->w, model_graph(h->model)->in[k]), NULL);
+    return *data || error_set(e, E_LIMIT, name, "no data can be made for this input");
+}
+
+static bool make_output(Half *h, int k, Error *e) {
+    const Type *t = value_type(h->w, model_graph(h->model)->out[k]);
+    int64_t dim[RANK_MAX], n;
+    if (!element_readable(t->dtype) || !oracle_dims(h->w, t, (Sizes){0}, dim, &n))
+        return error_set(e, E_LIMIT, model_output_name(h->model, k),
+                         "the type or size of this output is not known");
+    h->out[k] = arena_alloc(h->w->arena, element_bytes(t->dtype, n));
+    return true;
+}
+
+static bool run_half(Half *h, const char *path, Error *e) {
     const CheckOptions *c = &h->o->check;
     const OpenOptions open = {.size = h->o->size,
                               .size_user = h->o->size_user,
@@ -42,28 +58,22 @@ static bool run_half(Half *h, const char *path) {
                               .value_user = stage_new(h->w, c->backend, c->device, drawn_input, h),
                               .runs_conditions = true,
                               .base_path = h->o->base_path};
-    h->model = model_open_with(h->w, path, &open, &e);
+    h->model = model_open_with(h->w, path, &open, e);
     if (!h->model) return false;
     const Graph *g = model_graph(h->model);
     const void **in = ARENA_NEW(h->w->arena, const void *, g->nin);
     h->out = ARENA_NEW(h->w->arena, void *, g->nout);
     for (int k = 0; k < g->nin; k++)
-        if (!(in[k] = drawn_input(h, k, model_input_name(h->model, k), value_type(h->w, g->in[k]),
-                                  NULL)))
-            return false;
-    for (int k = 0; k < g->nout; k++) {
-        const Type *t = value_type(h->w, g->out[k]);
-        int64_t dim[RANK_MAX], n;
-        if (!element_readable(t->dtype) || !oracle_dims(h->w, t, (Sizes){0}, dim, &n)) return false;
-        h->out[k] = arena_alloc(h->w->arena, element_bytes(t->dtype, n));
-    }
+        if (!make_input(h, k, &in[k], e)) return false;
+    for (int k = 0; k < g->nout; k++)
+        if (!make_output(h, k, e)) return false;
     Graph disturbed = *g;
     if (h->disturbed && !graph_disturbed(h->w, h->w->arena, g, (Sizes){0},
-                                         c->seed + (uint64_t)h->disturbed, &disturbed, &e))
+                                         c->seed + (uint64_t)h->disturbed, &disturbed, e))
         return false;
-    Plan *plan = plan_build(h->w, h->w->arena, &disturbed, (Sizes){0}, &e);
-    h->runner = plan ? runner_new(plan, c->backend, c->device, &e) : NULL;
-    return h->runner && runner_run(h->runner, in, h->out, &e);
+    Plan *plan = plan_build(h->w, h->w->arena, &disturbed, (Sizes){0}, e);
+    h->runner = plan ? runner_new(plan, c->backend, c->device, e) : NULL;
+    return h->runner && runner_run(h->runner, in, h->out, e);
 }
 
 /* Sets *t and *n to the type and the number of elements of output k. Returns false if the two files
@@ -80,6 +90,8 @@ static bool same_output(const Half *a, const Half *b, int k, const Type **t, int
 static bool outputs_match(const Half h[2], Error *e) {
     const Type *t;
     int64_t n;
+    if (model_graph(h[0].model)->nout != model_graph(h[1].model)->nout)
+        return error_set(e, E_CHECK, h[0].o->path[0], "the result has another number of outputs");
     for (int k = 0; k < model_graph(h[0].model)->nout; k++)
         if (!same_output(&h[0], &h[1], k, &t, &n))
             return error_set(e, E_CHECK, model_output_name(h[0].model, k),
@@ -124,8 +136,9 @@ static bool add_differences(const Half *original, const Half *x, double *const m
    nothing. */
 static bool add_moves(const Half *original, int disturbance, double *const moved[]) {
     Half x = {.o = original->o, .sample = original->sample, .disturbed = disturbance};
+    Error ignored = {0};
     x.w = graph_world_new(arena_escape(original->w->arena), 0);
-    const bool good = run_half(&x, x.o->path[0]) && add_differences(original, &x, moved);
+    const bool good = run_half(&x, x.o->path[0], &ignored) && add_differences(original, &x, moved);
     close_half(&x);
     return good;
 }
@@ -149,36 +162,43 @@ static bool judge_by_moves(const Half h[2], Difference *d) {
     return true;
 }
 
-static bool run_both(Escape *escape, Half h[2], Difference *d, Error *e) {
+static EndToEnd run_both(Escape *escape, Half h[2], Difference *d, Error *e) {
     Difference found;
     for (int k = 0; k < 2; k++) {
         h[k].w = graph_world_new(escape, 0);
-        if (!run_half(&h[k], h[k].o->path[k])) return false;
+        if (!run_half(&h[k], h[k].o->path[k], e))
+            return e->kind == E_MEMORY || e->kind == E_INTERRUPTED ? END_TO_END_UNDECIDED
+                   : k                                             ? END_TO_END_RESULT_FAILS
+                                                                   : END_TO_END_ORIGINAL_FAILS;
     }
-    if (model_graph(h[0].model)->nout != model_graph(h[1].model)->nout) return false;
-    if (!outputs_match(h, e)) return false;
+    if (!outputs_match(h, e)) return END_TO_END_DIFFERENT;
     compare_outputs(h, NULL, &found);
-    if (found.first >= 0 && !judge_by_moves(h, &found)) return false;
+    if (found.first >= 0 && !judge_by_moves(h, &found)) {
+        error_set(e, E_LIMIT, h[0].o->path[0], "roundings decide which of its nodes run");
+        return END_TO_END_UNDECIDED;
+    }
     difference_add(d, &found);
-    return true;
+    return END_TO_END_COMPARED;
 }
 
-static bool one_sample(const EndToEndOptions *o, int sample, Difference *d, Error *e) {
+static EndToEnd one_sample(const EndToEndOptions *o, int sample, Difference *d, Error *e) {
     Escape escape = {.error = {.kind = E_NONE}};
-    volatile bool ran = false;
+    volatile EndToEnd verdict = END_TO_END_UNDECIDED;
     Half *h = mem_realloc(NULL, 2 * sizeof *h);
-    if (!h) return false;
+    if (!h) return error_set(e, E_MEMORY, o->path[0], "out of memory"), END_TO_END_UNDECIDED;
     for (int k = 0; k < 2; k++) h[k] = (Half){.o = o, .sample = sample};
-    if (!setjmp(escape.here)) ran = run_both(&escape, h, d, e);
+    if (!setjmp(escape.here)) verdict = run_both(&escape, h, d, e);
+    else *e = escape.error;
     escape_free(&escape);
     mem_realloc(h, 0);
-    return ran;
+    return verdict;
 }
 
-bool end_to_end_compare(const EndToEndOptions *o, Difference *d, Error *e) {
-    int samples = o->check.samples ? o->check.samples : 2;
+EndToEnd end_to_end_compare(const EndToEndOptions *o, Difference *d, Error *e) {
+    const int samples = o->check.samples ? o->check.samples : 2;
+    EndToEnd verdict = END_TO_END_COMPARED;
     *d = difference_none();
-    for (int k = 0; k < samples; k++)
-        if (!one_sample(o, k, d, e)) return false;
-    return true;
+    for (int k = 0; k < samples && verdict == END_TO_END_COMPARED; k++)
+        verdict = one_sample(o, k, d, e);
+    return verdict;
 }

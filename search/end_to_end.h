@@ -12,8 +12,14 @@ typedef struct EndToEndOptions {
     const void *size_user;
     CheckOptions check;
 } EndToEndOptions;
-/* Sets *d to the differences between the outputs of both files. Returns false with E_CHECK if an
-   output does not have the same type and number of elements in both, and without an error if one of
-   them does not run completely on these inputs, so that there is no verdict. */
-bool end_to_end_compare(const EndToEndOptions *, Difference *, Error *);
+typedef enum EndToEnd {
+    END_TO_END_COMPARED,
+    END_TO_END_DIFFERENT,      /* an output has another number of elements, or another type */
+    END_TO_END_ORIGINAL_FAILS, /* the first file does not run completely on these inputs */
+    END_TO_END_RESULT_FAILS,   /* the first file does, but the second does not */
+    END_TO_END_UNDECIDED       /* roundings decide what runs, memory ran out, or a signal came */
+} EndToEnd;
+/* Sets *d to the differences between the outputs of both files. If they could not be compared, the
+   error says why. */
+EndToEnd end_to_end_compare(const EndToEndOptions *, Difference *, Error *);
 #endif

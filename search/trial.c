@@ -151,20 +151,27 @@ static int compared_index(const Trial *t, int output) {
     return -1;
 }
 
-/* Adds to the note that the user's file itself did not run, so only what it was turned into before
-   the search was compared. */
-static void note_replacement(Trial *t) {
+static void add_note(Trial *t, const char *text) {
+    t->note = arena_format(t->r->arena, "%s%s%s", t->note, *t->note ? "; " : "", text);
+}
+
+/* Notes that the user's file itself was not compared, only what it was turned into before the
+   search. */
+static void note_replacement(Trial *t, bool runs, const Error *e) {
     if (source_preprocessed(&t->r->source))
-        t->note = arena_format(t->r->arena,
-                               "%s%sthe replacement of functions, Ifs, bodies or sizes was not "
-                               "compared, because the original file does not run as a whole",
-                               t->note, *t->note ? "; " : "");
+        add_note(t, arena_format(t->r->arena,
+                                 "the replacement of functions, Ifs, bodies or sizes was not "
+                                 "compared, because %s: %s: %s",
+                                 runs ? "the run from beginning to end decides nothing"
+                                      : "the original file does not run as a whole",
+                                 e->place, e->reason));
 }
 
 /* If nodes had to be cut, or the source was preprocessed, runs the original file itself alongside
-   the result on random data, and adds the difference to *result. Returns false with E_CHECK if an
+   the result on random data, and adds the difference to *result. Returns false either with *why
+   set, if the original runs but the result does not, or with the run's error set, to E_CHECK if an
    output has another type or size. */
-static bool compare_files(Trial *t, CheckResult *result) {
+static bool compare_files(Trial *t, CheckResult *result, const char **why) {
     Difference d;
     Error e = {0};
     char path[64];
@@ -176,10 +183,15 @@ static bool compare_files(Trial *t, CheckResult *result) {
                                .size = size_here,
                                .size_user = t,
                                .check = t->options};
-    if (!end_to_end_compare(&o, &d, &e)) {
-        note_replacement(t);
-        return e.kind != E_CHECK || (*t->r->error = e, false);
-    }
+    const EndToEnd verdict = end_to_end_compare(&o, &d, &e);
+    if (verdict == END_TO_END_RESULT_FAILS)
+        return *why =
+                   arena_format(t->arena, "the result does not run from beginning to end: %s: %s",
+                                e.place, e.reason),
+               false;
+    if (verdict == END_TO_END_DIFFERENT || e.kind == E_INTERRUPTED) return *t->r->error = e, false;
+    if (verdict != END_TO_END_COMPARED)
+        return note_replacement(t, verdict == END_TO_END_UNDECIDED, &e), true;
     if (cut) t->note = "the whole model, with the branches and loops that the data selects";
     d.output = compared_index(t, d.output);
     difference_add(&result->run, &d);
@@ -360,8 +372,8 @@ TrialResult trial_check(Trial *t) {
     CheckResult result;
     const char *why = NULL;
     if (!open_device(t)) return TRIAL_FAILED;
-    if (compare_sides(t, &result, &why)) {
-        if (!compare_files(t, &result) || !trial_verdict(t, &result)) return TRIAL_FAILED;
+    if (compare_sides(t, &result, &why) && compare_files(t, &result, &why)) {
+        if (!trial_verdict(t, &result)) return TRIAL_FAILED;
         why = extreme_differs(t, &result);
         if (!why) return TRIAL_AGREES;
         t->r->stats.checked = false;

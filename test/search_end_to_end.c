@@ -1,5 +1,6 @@
 /* search_end_to_end.c -- tests running two files from beginning to end: equal ones agree, others
-   differ in their elements, and an output of another size is named as such. */
+   differ in their elements, an output of another size is named as such, and so is the file that
+   does not run. */
 #include "search/end_to_end.h"
 #include "ops/backend/backend.h"
 #include "test/shared/onnx_build.h"
@@ -17,7 +18,8 @@ static void write_model_of(const char *to, const char *op, int64_t rows) {
     assert_true(file_write(to, model.data, model.size, &e));
 }
 
-static bool compare(const char *op, int64_t rows, Difference *d, Error *e) {
+static EndToEnd compare_ops(const char *original, const char *op, int64_t rows, Difference *d,
+                            Error *e) {
     const char *other = arena_format(arena, "%s.other", path);
     char why[200];
     const Backend *cpu = backend_open("cpu", e);
@@ -26,21 +28,26 @@ static bool compare(const char *op, int64_t rows, Difference *d, Error *e) {
         .base_path = path,
         .check = {
             .backend = cpu, .device = cpu->open("", why, sizeof why), .samples = 1, .seed = 1}};
-    write_model_of(path, "Relu", 2);
+    write_model_of(path, original, 2);
     write_model_of(other, op, rows);
-    const bool ran = end_to_end_compare(&o, d, e);
+    const EndToEnd verdict = end_to_end_compare(&o, d, e);
     cpu->close(o.check.device);
     unlink(other);
-    return ran;
+    return verdict;
+}
+
+/* Compares a Relu of 2 rows with this operator of this number of rows. */
+static EndToEnd compare(const char *op, int64_t rows, Difference *d, Error *e) {
+    return compare_ops("Relu", op, rows, d, e);
 }
 
 static void equal_files_agree_and_others_differ(void **state) {
     (void)state;
     Difference d;
     Error e = {0};
-    assert_true(compare("Relu", 2, &d, &e));
+    assert_int_equal(compare("Relu", 2, &d, &e), END_TO_END_COMPARED);
     assert_true(d.first < 0 && d.count == 6 && d.max_abs == 0);
-    assert_true(compare("Exp", 2, &d, &e));
+    assert_int_equal(compare("Exp", 2, &d, &e), END_TO_END_COMPARED);
     assert_true(d.first == 0 && d.output == 0 && d.max_abs > 0.5);
 }
 
@@ -48,16 +55,28 @@ static void another_size_is_an_error(void **state) {
     (void)state;
     Difference d;
     Error e = {0};
-    assert_false(compare("Relu", 4, &d, &e));
+    assert_int_equal(compare("Relu", 4, &d, &e), END_TO_END_DIFFERENT);
     assert_int_equal(e.kind, E_CHECK);
     assert_string_equal(e.place, "y");
     assert_non_null(strstr(e.reason, "another type or size"));
+}
+
+static void a_file_that_does_not_run_is_named_with_the_reason(void **state) {
+    (void)state;
+    Difference d;
+    Error e = {0};
+    assert_int_equal(compare("NoSuchOperator", 2, &d, &e), END_TO_END_RESULT_FAILS);
+    assert_non_null(strstr(e.reason, "neither a definition nor a kernel"));
+    e = (Error){0};
+    assert_int_equal(compare_ops("NoSuchOperator", "Relu", 2, &d, &e), END_TO_END_ORIGINAL_FAILS);
+    assert_non_null(strstr(e.reason, "neither a definition nor a kernel"));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_files_agree_and_others_differ),
         cmocka_unit_test(another_size_is_an_error),
+        cmocka_unit_test(a_file_that_does_not_run_is_named_with_the_reason),
     };
     return run_with_file(tests, sizeof tests / sizeof *tests);
 }

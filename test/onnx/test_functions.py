@@ -150,6 +150,7 @@ def test_what_was_not_compared_is_said(optimize, tmp_path):
     assert done.returncode == 0 and not onnx.load(tmp_path / "o.onnx").functions, done.stderr
     assert "without the nodes that the built-in runtime cannot run" in done.stdout, done.stdout
     assert "the replacement of functions, Ifs, bodies or sizes was not compared" in done.stdout
+    assert "does not run as a whole: " in done.stdout and "neither a definition" in done.stdout
     path = written(tmp_path, "y = my.Twice (x)", TWICE)
     done = optimize(path, tmp_path / "o.onnx", "--cost", "nodes")
     assert done.returncode == 0 and "was not compared" not in done.stdout, done.stdout

@@ -9,7 +9,8 @@
    A target may also time the first or last file of a batch differently, because the machine speeds
    up or slows down under load. Each batch therefore begins with the original and ends with a copy
    of it, the control. Candidates are compared with the mean of the two, and the amount by which the
-   two differ beyond noise counts against the candidates. */
+   two differ beyond noise counts against the candidates, or against the original if it would
+   replace the candidate. */
 #include "search/confirm.h"
 #include "search/command_limits.h"
 #include <math.h>
@@ -58,9 +59,17 @@ static double order_effect(const Rivals *r) {
     return c->nbatch ? fmax(0, fabs(mean(c)) - SURE * error_of(c)) / 2 : 0;
 }
 
-/* Returns the logarithm of a rival's ratio to the faster of original and control: the cautious
-   estimate of its gain. */
-static double log_ratio(const Rivals *r, int k) { return mean(&r->rival[k]) + order_effect(r); }
+/* Returns the logarithm of a rival's ratio as the cautious estimate of the gain: its ratio to the
+   faster of original and control or, if the original would replace it, to the slower one. */
+static double log_ratio(const CommandSearch *s, const Rivals *r, int k) {
+    const double by = order_effect(r);
+    return mean(&r->rival[k]) + (s->original_replaces ? -by : by);
+}
+
+/* Returns the logarithm of the ratio from which on the gain is enough. */
+static double border(const CommandSearch *s) {
+    return s->original_replaces ? -log(RUN_GAIN) : log(RUN_GAIN);
+}
 
 static Rivals rivals_of(const CommandSearch *s, int best) {
     Rivals r = {.nrival = 1, .rival = {{.candidate = best}}};
@@ -117,7 +126,7 @@ static bool is_clear(const CommandSearch *s, const Rivals *r) {
     /* A rival that fell behind early, and is ahead again, has too few batches. */
     if (r->rival[best].nbatch < CONFIRM_LEAST) return false;
     const double error = SURE * error_of(&r->rival[best]);
-    return error < BORDER || fabs(log_ratio(r, best) - log(RUN_GAIN)) > error;
+    return error < BORDER || fabs(log_ratio(s, r, best) - border(s)) > error;
 }
 
 /* Keeps the faster half of the rivals in the race, or only one: the others are so close to them
@@ -152,7 +161,7 @@ static bool time_rivals(CommandSearch *s, double until, Rivals *r) {
     }
     for (int k = 0; k < r->nrival; k++) {
         const Rival *x = &r->rival[k];
-        s->candidate[x->candidate].ratio = in_race(x) ? exp(log_ratio(r, k)) : -1;
+        s->candidate[x->candidate].ratio = in_race(x) ? exp(log_ratio(s, r, k)) : -1;
         if (!candidate_store_confirmed(s, x->candidate)) return false;
     }
     return true;
@@ -178,7 +187,7 @@ bool confirm(CommandSearch *s, double until, int *best) {
         run_say(s->r,
                 "%.1f s: the fastest of %d once more, in %d batches: %.4f, give or take %.4f; a "
                 "copy of the original: %.4f",
-                run_seconds(s->r), r.nrival, r.rival[at].nbatch, exp(log_ratio(&r, at)),
+                run_seconds(s->r), r.nrival, r.rival[at].nbatch, exp(log_ratio(s, &r, at)),
                 SURE * error_of(&r.rival[at]), r.control.nbatch ? exp(mean(&r.control)) : 1);
     return true;
 }

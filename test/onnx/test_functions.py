@@ -168,6 +168,18 @@ def test_where_inlining_gains_nothing_the_file_is_returned(optimize, tmp_path):
         out.unlink()
 
 
+@pytest.mark.parametrize("calls, better", [(1, False), (1.5, True)])
+def test_inlining_gains_nothing_by_its_place_in_a_batch(optimize, tmp_path, calls, better):
+    """The target takes longer for each further file of a batch, and `calls` times as long for a
+    file with calls."""
+    path, out = written(tmp_path, *CASES["names that exist"]), tmp_path / "o.onnx"
+    seconds = f"(0.92 + 0.08 * batch.index(path)) * ({calls} if onnx.load(path).functions else 1)"
+    drifts = measuring(tmp_path / "target", seconds, setup="import onnx")
+    done = optimize(path, out, "--measure-with", drifts)
+    assert done.returncode == 0, done.stderr
+    assert (out.read_bytes() != path.read_bytes()) == better, done.stdout
+
+
 def replayed(optimize, folder, path, *options):
     """Whether the result of a run with these options is the user's file, and that of a replay,
     which must be the same."""

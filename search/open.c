@@ -248,7 +248,8 @@ static bool fix_sizes(Run *r, bool *changed) {
     if (!run_bind_sizes(r, 0)) return false;
     r->sizes_fixed = true;
     *changed = model_fix_sizes(r->source.model, size_given, &given, r->arena, &file);
-    if (!*changed) run_say(r, "--fix-dims: the model leaves none of these sizes open");
+    if (*changed) r->fixed_bytes = (int64_t)file.size;
+    else run_say(r, "--fix-dims: the model leaves none of these sizes open");
     return !*changed || switch_to_memory(r, &file);
 }
 

@@ -51,10 +51,14 @@ static bool search(Run *r, Derivation *d) {
    measured, the inlined file is returned only if it gains on a target that times files; otherwise
    the user's file is, since the built-in runtime plans the same steps for both. A replay does what
    the log says. */
-static bool judge_inlining(Run *r, const Derivation *d) {
+static bool judge_inlining(Run *r, Derivation *d) {
     bool gains = false;
+    if (r->o->replay && r->log.input_returned && !d->applied) {
+        run_keep_original(r, d);
+        return r->input_returned = true;
+    }
     if (!r->inlined || derivation_changes(d) || r->stats.bodies_ratio > 0) return true;
-    if (r->o->replay) return r->input_returned = r->log.input_returned, true;
+    if (r->o->replay) return true;
     if (!r->o->measure_with && !run_measures(r->o)) return true;
     if (r->o->measure_with && !search_command_inlining(r, &gains)) return false;
     r->input_returned = !gains;
@@ -84,16 +88,41 @@ static bool write_file(Run *r, Model *m, ModelWrite x) {
     return model_write(m, &x, r->out, r->error);
 }
 
-/* Writes the user's file, as it was before functions and Ifs were inlined. */
-static bool write_input(Run *r) {
+/* Writes this file as it is, with the external data of the user's file. */
+static bool write_copy(Run *r, const char *path) {
     World *w = graph_world_new(r->escape, 0);
-    Model *m = model_open(w, r->in, r->error);
+    Model *m = model_open_with(w, path, &(OpenOptions){.base_path = r->in}, r->error);
     const bool good =
         m && write_file(r, m, (ModelWrite){.graph = model_graph(m), .map = &(ValueMap){0}});
-    if (m) model_close(m);
+    model_close(m);
     world_free(w);
     return good;
 }
+
+/* Writes the user's file with the sizes that options give in place of the open ones. */
+static bool write_fixed(Run *r) {
+    const SizeOptions given = {.shapes = string_list(r->o->input_shape),
+                               .dims = string_list(r->o->dim)};
+    World *w = graph_world_new(r->escape, 0);
+    Model *m = model_open(w, r->in, r->error);
+    Cleanup *cleanup = ARENA_NEW(r->arena, Cleanup, 1);
+    Pieces file;
+    int fd = -1;
+    if (m && model_fix_sizes(m, size_given, &given, w->arena, &file))
+        fd = file_in_memory(file.n, file.v);
+    if (m && fd < 0)
+        error_set(r->error, E_ENVIRONMENT, r->out, "not enough memory to hold the model");
+    if (fd >= 0) file_cleanup(r->arena, cleanup, fd);
+    model_close(m);
+    world_free(w);
+    if (fd < 0) return false;
+    const bool good = write_copy(r, arena_format(r->arena, "/proc/self/fd/%d", fd));
+    cleanup_run(cleanup);
+    return good;
+}
+
+/* Writes the user's file, as it was before functions and Ifs were inlined. */
+static bool write_input(Run *r) { return r->fixed_bytes ? write_fixed(r) : write_copy(r, r->in); }
 
 static bool write_model(Run *r, Derivation *d, bool changed) {
     ModelWrite x = run_model_write(r, d);
@@ -140,9 +169,8 @@ static TrialResult check_sizes(Run *r, const Derivation *d) {
     return verdict;
 }
 
-/* Keeps the user's file although a result gains, for the reason that check_note says. With
-   --fix-dims the file with the numbers in it is kept. What was compared is forgotten, since it was
-   the result. */
+/* Keeps the user's file although a result gains, for the reason that check_note says. What
+   was compared is forgotten, since it was the result. */
 static void keep_unconfirmed(Run *r, Derivation *d) {
     RunStats *s = &r->stats;
     run_keep_original(r, d);
@@ -151,8 +179,7 @@ static void keep_unconfirmed(Run *r, Derivation *d) {
     s->check_absolute = s->check_relative = 0;
     s->check_unstable = s->check_zero = false;
     s->applications = s->applications_compared = s->constants = s->constants_compared = 0;
-    r->input_returned = !r->sizes_fixed;
-    if (!r->input_returned) return;
+    r->input_returned = true;
     if (s->nmoved && !s->moved_note) s->moved_note = "the original is kept";
     if (s->nbody && !s->bodies_note) s->bodies_note = "the original is kept";
 }
@@ -191,7 +218,7 @@ static void count_bytes(Run *r, bool changed) {
     const int64_t searched = s->bytes_before;
     if (!stat(r->in, &file) && S_ISREG(file.st_mode)) s->bytes_before = (int64_t)file.st_size;
     if (changed) s->growth += searched - s->bytes_before;
-    else if (r->input_returned) s->bytes_after = s->bytes_before;
+    else if (r->input_returned) s->bytes_after = r->fixed_bytes ? r->fixed_bytes : s->bytes_before;
     else s->bytes_after = s->bodies_bytes ? s->bodies_bytes : searched;
     if (!changed) s->growth = s->bytes_after - s->bytes_before;
 }
@@ -242,7 +269,7 @@ static void describe_result(Run *r, Derivation *d, IsomerResult *out) {
     run_report(r, d, changed, &json);
     out->table = run_copy_text(r->escape, &table);
     out->report = run_copy_text(r->escape, &json);
-    out->changed = changed || run_new_source(r);
+    out->changed = changed || run_changes_file(r);
 }
 
 /* Describes the result and writes all files but the model. */

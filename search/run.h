@@ -169,9 +169,12 @@ typedef struct Run {
 
     /* What is opened before the search and then stays the same. */
     RunSource source;
-    bool sizes_fixed;     /* --fix-dims: the sizes given by options are in the file */
-    bool inlined;         /* calls of functions, or Ifs, were replaced by their nodes */
-    bool input_returned;  /* nothing gains or is confirmed: the result is the user's file */
+    bool sizes_fixed;    /* --fix-dims: the sizes given by options are in the file */
+    bool inlined;        /* calls of functions, or Ifs, were replaced by their nodes */
+    int64_t fixed_bytes; /* size of the user's file with these sizes; 0: none of them was open */
+    /* Nothing gains or is confirmed: the result is the user's file, with the sizes that --fix-dims
+       fixed. */
+    bool input_returned;
     int64_t growth_limit; /* bytes by which the file may grow */
     Library library;
     CostDb *db;
@@ -192,6 +195,10 @@ typedef struct Run {
    applied. */
 static inline bool run_new_source(const Run *r) {
     return source_preprocessed(&r->source) && !r->input_returned;
+}
+/* Returns whether the file that is written differs from the user's, even if no rule was applied. */
+static inline bool run_changes_file(const Run *r) {
+    return run_new_source(r) || (r->input_returned && r->fixed_bytes);
 }
 
 /* Returns the seconds since the run began. */

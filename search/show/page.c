@@ -61,7 +61,7 @@ static const char *unchanged_text(const Run *r) {
     if (r->stats.unconfirmed) return "The original is kept, because the result was not confirmed";
     const char *why = run_no_gain(r);
     return arena_format(r->arena, "%c%s%s", toupper((unsigned char)*why), why + 1,
-                        run_new_source(r) ? "" : ": the file is unchanged");
+                        run_changes_file(r) ? "" : ": the file is unchanged");
 }
 
 static void add_summary(const Changes *c, bool changed, Text *t) {

@@ -236,13 +236,13 @@ static void table_rules(const Run *r, const Derivation *d, Text *t) {
 const char *run_no_gain(const Run *r) {
     if (r->o->replay) return "the proof log applies no rule";
     if (r->o->cost && !strcmp(r->o->cost, "nodes")) return "no rule saves a node";
-    return run_new_source(r) ? "nothing else gains 3 %" : "nothing gains 3 %";
+    return run_changes_file(r) ? "nothing else gains 3 %" : "nothing gains 3 %";
 }
 
 /* Says why no rule is applied, and whether the file is the user's. */
 static void table_unchanged(const Run *r, Text *t) {
     if (!r->stats.unconfirmed) text_add(t, "; %s", run_no_gain(r));
-    if (!run_new_source(r))
+    if (!run_changes_file(r))
         text_add(t, "%s the file is unchanged", r->stats.unconfirmed ? ";" : ":");
 }
 

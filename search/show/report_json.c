@@ -202,7 +202,7 @@ void run_report(const Run *r, const Derivation *d, bool changed, Text *t) {
     cJSON_AddStringToObject(o, "isomer", isomer_version());
     json_versions(r, o);
     cJSON_AddStringToObject(o, "model_digest", r->source.digest);
-    cJSON_AddBoolToObject(o, "changed", changed || run_new_source(r));
+    cJSON_AddBoolToObject(o, "changed", changed || run_changes_file(r));
     cJSON_AddStringToObject(o, "target", r->o->measure_with ? r->o->measure_with : r->o->backend);
     cJSON_AddNumberToObject(nodes, "total", m.nodes);
     cJSON_AddNumberToObject(nodes, "understood", m.understood);

@@ -99,6 +99,36 @@ def test_of_an_unconfirmed_result_not_even_the_inlined_calls_are_written(optimiz
     assert said["bytes"] == {"before": len(path.read_bytes()), "after": len(out.read_bytes())}
 
 
+# No numbers are found for the other sizes. One of the Ifs' branches is never taken.
+IMPOSSIBLE = """m (float[n, 4] x, float[k] u) => (float[2, 3] y, float[k] v)
+    <bool yes = {1}, int64[2] shape = {2, 3}> {
+    q = If(yes) <then_branch = g () => (float[n, 4] a) { a = Add(x, x) },
+                 else_branch = h () => (float[n, 4] b) { b = Mul(x, x) }>
+    r = Reshape(q, shape) y = Relu(r) s = Relu(u) v = Relu(s) }"""
+
+
+def test_of_an_unconfirmed_result_only_the_sizes_given_are_fixed(optimize, tmp_path):
+    """Its Ifs stay, also in a replay."""
+    path, report, log = model(tmp_path, IMPOSSIBLE, 13), tmp_path / "r.json", tmp_path / "log"
+    for words in (["--fix-dims", "--dim", "k=5", "--proof-log", log], ["--replay", log]):
+        out = tmp_path / "o.onnx"
+        done = optimize(path, out, "--cost", "nodes", "--report", report, *words)
+        assert done.returncode == 0, done.stderr
+        if "--replay" not in words:
+            assert "the original is kept" in done.stdout, done.stdout
+        assert "were replaced" not in done.stdout and "is unchanged" not in done.stdout
+        assert "sizes that were given are numbers" in done.stdout
+        graph, said = onnx.load(out).graph, json.loads(report.read_text())
+        assert [n.op_type for n in graph.node] == ["If", "Reshape", "Relu", "Relu", "Relu"]
+        dims = [
+            [d.dim_param or d.dim_value for d in v.type.tensor_type.shape.dim]
+            for v in [*graph.input, *graph.output]
+        ]
+        assert dims == [["n", 4], [5], [2, 3], [5]]
+        assert said["changed"] and said["bytes"]["after"] == out.stat().st_size
+        assert said["bytes"]["before"] == path.stat().st_size
+
+
 SUM_OF_PRODUCTS = """rule sum-of-products
   %x : F [m, n]   %k : F []
 from

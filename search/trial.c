@@ -129,7 +129,7 @@ static bool compare_sides(Trial *t, CheckResult *result, const char **why) {
         keep_differences(t);
         const NodeId at = find_obstacle(t, g, &side, &local);
         if (!at && graphs_check(t->w, &g[0], &g[1], t->sizes, &t->options, result, &local)) {
-            if (t->both.side[0].ncut)
+            if (t->both.side[0].ncut && t->both.ncompared)
                 t->note = "without the nodes that the built-in runtime cannot run";
             return true;
         }
@@ -250,10 +250,14 @@ static void keep_note(const Trial *t) {
     else if (!strstr(*note, t->note)) *note = arena_format(t->r->arena, "%s; %s", *note, t->note);
 }
 
+/* Notes that nothing was compared, and why. */
 static void note_empty(Trial *t) {
     const char *sizes = run_size_set_name(t->r, t->r->size_set);
-    t->note = arena_format(t->r->arena, "nothing was compared%s%s, because all outputs are empty",
-                           *sizes ? " at " : "", sizes);
+    add_note(t, arena_format(t->r->arena, "nothing was compared%s%s, because %s",
+                             *sizes ? " at " : "", sizes,
+                             t->both.ncompared ? "all outputs are empty"
+                                               : "no output is computed by nodes that the "
+                                                 "built-in runtime can run"));
 }
 
 static bool trial_verdict(Trial *t, const CheckResult *result) {

@@ -121,6 +121,19 @@ def test_what_cannot_be_fixed_is_refused(options, says, tmp_path):
     assert done.returncode == 2 and says in done.stderr and not os.path.exists(out), done.stderr
 
 
+# No output is computed by a node that runs, and none is empty.
+OPAQUE = """<ir_version: 8, opset_import: ["" : 13, "other" : 1]>
+m (float[n, 6] x) => (float[k] y) { y = other.Unknown(x) }"""
+
+
+def test_outputs_that_cannot_be_run_are_not_called_empty(tmp_path):
+    options = ["--fix-dims", "--input-shape", "x:2,6"]
+    done, _ = optimize(made(OPAQUE, tmp_path), tmp_path, *options)
+    assert done.returncode == 0, done.stderr
+    assert "because no output is computed by nodes that" in done.stdout, done.stdout
+    assert "are empty" not in done.stdout and "without the nodes" not in done.stdout
+
+
 def test_a_model_without_open_sizes_is_said_to_have_none(tmp_path):
     closed = made(MODEL.replace("batch", "2").replace("seq", "5"), tmp_path)
     done, _ = optimize(closed, tmp_path, "--fix-dims", "--input-shape", "z:5", "--verbose")

@@ -25,7 +25,8 @@ typedef struct RegionCandidate {
 /* ---- candidates */
 
 /* Derives a candidate from the model: *made as rules make it, *finished as it is written. *usable
-   receives whether it differs from the model and can be written. */
+   receives whether it differs from the model and can be written; where it does not differ, *made
+   stays as it was. */
 static bool derive_taken(RuntimeSearch *o, const Take take[], Derivation *made,
                          Derivation *finished, bool *usable) {
     Run *r = o->r;
@@ -108,11 +109,13 @@ static void take_by_price(RuntimeSearch *o, const RegionCandidate *v, const Deri
 static bool pick_measured(RuntimeSearch *o, int nproposed, Take *const take[], RegionCandidate *v,
                           int *nv, Derivation *d) {
     Run *r = o->r;
-    int n = 0, best = -1;
+    int n = 0, nunusable = 0, best = -1;
     Derivation finished[CANDIDATES];
     for (int k = 0; k < nproposed; k++) {
         bool usable;
+        v[n].made.applied = 0;
         if (!derive_taken(o, take[k], &v[n].made, &finished[n], &usable)) return false;
+        nunusable += !usable && v[n].made.applied;
         if (!usable) continue;
         if (run_measures(r->o) && !(v[n].trial = trial_open(r, &finished[n]))) return false;
         *nv = n + 1;
@@ -123,7 +126,10 @@ static bool pick_measured(RuntimeSearch *o, int nproposed, Take *const take[], R
         n++;
     }
     if (!n) {
-        if (run_measures(r->o)) r->stats.reason = "no candidate was found, so nothing was timed";
+        if (run_measures(r->o))
+            r->stats.reason = nunusable ? "no candidate can be written or grows little enough "
+                                          "(--max-growth), so nothing was timed"
+                                        : "no candidate was found, so nothing was timed";
         return true;
     }
     if (!choose_by_time(o, n, v, &best)) {

@@ -252,13 +252,16 @@ def test_the_file_grows_no_more_than_is_allowed(optimize, tmp_path, cost):
         done = optimize(model, out, "-v", "--report", report, *options)
         assert done.returncode == 0, done.stderr
         growth = os.path.getsize(out) - os.path.getsize(model)
-        assert json.loads(report.read_text())["constants_growth"] == growth
-        return growth, done.stderr
+        said = json.loads(report.read_text())
+        assert said["constants_growth"] == growth
+        return growth, done.stderr, said["reason"]
 
     for allowed in (0, 64 * 64 * 4 - 100):
-        growth, messages = run("--max-growth", allowed)
+        growth, messages, reason = run("--max-growth", allowed)
         assert growth <= allowed and "(--max-growth)" in messages, messages
-    _, messages = run()
+        assert not reason or "(--max-growth)" in reason, reason
+        assert reason or allowed or cost == "flops"
+    _, messages, _ = run()
     assert "(--max-growth)" not in messages, messages
 
 

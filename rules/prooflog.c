@@ -179,8 +179,10 @@ static bool read_step(Arena *a, Scan *s, LogRound *round) {
 
 static bool read_version(Scan *s) {
     int64_t version;
-    if (!scan_word(s, "isomer-proof") || !scan_int(s, &version) || version < 1 || version > 2)
+    if (!scan_word(s, "isomer-proof") || !scan_int(s, &version) || version < 1)
         return scan_fail(s, s->at, "not a proof log: expected isomer-proof 2");
+    if (version > 2)
+        return scan_fail(s, s->at, "a proof log of a later version: expected isomer-proof 2");
     return version == 2 ||
            scan_fail(s, s->at,
                      "a proof log of an earlier version, which lacks options that a replay needs: "
@@ -207,9 +209,9 @@ static bool read_texts(Arena *a, Scan *s, const char *word, StringList *list) {
 }
 
 static bool read_options(Arena *a, Scan *s, ProofLog *l) {
-    if (!scan_word(s, "growth") || !scan_int(s, &l->growth))
-        return scan_fail(s, s->at, "expected growth BYTES");
-    if (scan_word(s, "seed") && (!scan_int(s, &l->seed) || l->seed < 0))
+    if (!scan_word(s, "growth") || !scan_int(s, &l->growth) || l->growth < 0)
+        return scan_fail(s, s->at, "expected growth BYTES, 0 or more");
+    if (!scan_word(s, "seed") || !scan_int(s, &l->seed) || l->seed < 0)
         return scan_fail(s, s->at, "expected seed NUMBER, 0 or more");
     l->fold_limit = -1;
     if (scan_word(s, "fold-limit") && (!scan_int(s, &l->fold_limit) || l->fold_limit < 0))

@@ -10,7 +10,7 @@
                              replaced by their nodes and sizes were fixed
      rules 4567..            digest of the rules that are used
      growth 1048576          bytes that folding constants may add
-     seed 7                  of the data on which the result was checked; if absent: 0
+     seed 7                  of the data on which the result was checked
      fold-limit 4096         --fold-limit; if absent: no limit
      allow "drops+defines"   --allow; if absent: no classes
      domain "com.microsoft"  a domain whose operators the result may use; a line for each
@@ -61,7 +61,7 @@ typedef struct ProofLog {
 } ProofLog;
 void prooflog_print(const ProofLog *, Text *);
 /* Parses a proof log. Fails with E_INVALID, line and column, also for logs of version 1, which lack
-   options that a replay needs. */
+   options that a replay needs, and for those of later versions. */
 bool prooflog_parse(Arena *, const char *file, const char *text, size_t n, ProofLog *, Error *);
 /* The digest of the rules that a log names, as they are in `set`: identifiers and verdicts. Fails
    with E_CHECK if a rule is missing or has another identifier. */

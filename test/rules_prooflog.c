@@ -57,12 +57,15 @@ static void damaged_texts_are_refused(void **state) {
         assert_true(e.line > 0);
     }
     static const char *const wrong[][3] = {
-        {"isomer-proof 2", "isomer-proof 3", "expected isomer-proof 2"},
+        {"isomer-proof 2", "isomer-proof 3", "a later version"},
+        {"isomer-proof 2", "isomer", "not a proof log"},
         {"isomer-proof 2", "isomer-proof 1", "an earlier version"},
         {"roots 7", "roots 0", "1 or more"},
         {"lengths 2 roots", "lengths -2 roots", "length"},
         {"00112233445566aa", "0011", "identifier"},
-        {"growth 4096", "growth", "growth"},
+        {"growth 4096", "growth", "growth BYTES"},
+        {"growth 4096", "growth -5", "growth BYTES, 0 or more"},
+        {"seed 7\n", "", "seed NUMBER"},
         {"seed 7", "seed -7", "seed NUMBER"},
         {"fold-limit 64", "fold-limit -1", "fold-limit BYTES"},
         {"allow \"drops\"", "allow drops", "allow \"TEXT\""},

@@ -294,8 +294,8 @@ static bool measure_again(Cost *c, int n, const WholeGraph graphs[], Whole *x, d
     const char *key = whole_key(x, n, 0);
     c->fault =
         arena_format(c->arena,
-                     "by its entries the original takes %.3f ms, but %.3f ms were measured; "
-                     "measured again, %.3f and %.3f",
+                     "by its entries the original takes %.3g ms, but %.3g ms were measured; "
+                     "measured again, %.3g and %.3g",
                      predicted * 1e3, measured * 1e3, x[0].predicted * 1e3, seconds[0] * 1e3);
     return costdb_forget(c->db, "doubt", device, key, e) &&
            costdb_put(c->db, "doubt", device, key, x[0].predicted, e);

@@ -68,6 +68,22 @@ static void packed_splats_stay_small(void **state) {
     check_fold(text, 0, "  %1 = constant F4E2M1 [3] splat(1)\n  %2 = neg %1\n  out %2\n");
 }
 
+/* Two elements of 4 bits share a byte. */
+static void packed_elements_are_moved(void **state) {
+    (void)state;
+    check_fold(
+        "graph g\nbody\n %k = constant F4E2M1 [2, 3] {1, 2, 3, 4, 6, 1}\n %t = transpose %k "
+        "perm=[1, 0]\n %y = cast %t to=F\n out %y %t\n",
+        24,
+        "  %1 = constant F [3, 2] {1, 4, 2, 6, 3, 1}\n  %2 = constant F4E2M1 [3, 2] {1, 4, 2, "
+        "6, 3, 1}\n  out %1 %2\n");
+    check_fold("graph g\nbody\n %k = constant F4E2M1 [5] {1, 2, 3, 4, 6}\n %s = slice %k "
+               "starts=[1] sizes=[3]\n %y = cast %s to=F\n out %y %s\n",
+               12,
+               "  %1 = constant F [3] {2, 3, 4}\n  %2 = constant F4E2M1 [3] {2, 3, 4}\n  out %1 "
+               "%2\n");
+}
+
 static void what_depends_on_inputs_or_unknown_sizes_stays(void **state) {
     (void)state;
     static const char body[] = "  %1 = exp %x\n  %2 = constant F [1] {2}\n  %3 = broadcast %2 "
@@ -304,6 +320,7 @@ int main(void) {
         cmocka_unit_test(nothing_grows_beyond_the_limit),
         cmocka_unit_test(splats_stay_small),
         cmocka_unit_test(packed_splats_stay_small),
+        cmocka_unit_test(packed_elements_are_moved),
         cmocka_unit_test(what_depends_on_inputs_or_unknown_sizes_stays),
         cmocka_unit_test(composites_fold),
         cmocka_unit_test(oracle_computes_wide),

@@ -7,25 +7,24 @@
 
 /* ---- loads and stores of doubles, with loops of their own for the common types */
 
-static size_t real_element(int dtype) { return element_bytes((DType)dtype, 1); }
 static bool real_dtype(int dtype) { return element_readable((DType)dtype); }
 
 /* Weights are read in place from a mapped file, where they may not be aligned. */
 typedef float FloatAnywhere __attribute__((aligned(1), may_alias));
 typedef double DoubleAnywhere __attribute__((aligned(1), may_alias));
 
-static void real_load(int dtype, const void *data, int64_t stride, void *out, int n) {
+static void real_load(int dtype, const void *data, int64_t at, int64_t stride, void *out, int n) {
     double *y = out;
     const FloatAnywhere *f = data;
     const DoubleAnywhere *d = data;
     if (dtype == DT_FLOAT && stride == 1)
-        for (int j = 0; j < n; j++) y[j] = (double)f[j];
+        for (int j = 0; j < n; j++) y[j] = (double)f[at + j];
     else if (dtype == DT_FLOAT)
-        for (int j = 0; j < n; j++) y[j] = (double)f[j * stride];
+        for (int j = 0; j < n; j++) y[j] = (double)f[at + j * stride];
     else if (dtype == DT_DOUBLE)
-        for (int j = 0; j < n; j++) y[j] = d[j * stride];
+        for (int j = 0; j < n; j++) y[j] = d[at + j * stride];
     else
-        for (int j = 0; j < n; j++) y[j] = element_real((DType)dtype, data, j * stride);
+        for (int j = 0; j < n; j++) y[j] = element_real((DType)dtype, data, at + j * stride);
 }
 
 static void real_load_at(int dtype, const void *data, const int64_t *offset, void *out, int n) {
@@ -36,14 +35,14 @@ static void real_load_at(int dtype, const void *data, const int64_t *offset, voi
         for (int j = 0; j < n; j++) y[j] = element_real((DType)dtype, data, offset[j]);
 }
 
-static void real_store(int dtype, void *data, int64_t stride, const void *in, int n) {
+static void real_store(int dtype, void *data, int64_t at, int64_t stride, const void *in, int n) {
     const double *x = in;
     if (dtype == DT_FLOAT)
-        for (int j = 0; j < n; j++) ((float *)data)[j * stride] = (float)x[j];
+        for (int j = 0; j < n; j++) ((float *)data)[at + j * stride] = (float)x[j];
     else if (dtype == DT_DOUBLE)
-        for (int j = 0; j < n; j++) ((DoubleAnywhere *)data)[j * stride] = x[j];
+        for (int j = 0; j < n; j++) ((DoubleAnywhere *)data)[at + j * stride] = x[j];
     else
-        for (int j = 0; j < n; j++) element_set_real((DType)dtype, data, j * stride, x[j]);
+        for (int j = 0; j < n; j++) element_set_real((DType)dtype, data, at + j * stride, x[j]);
 }
 
 /* ---- arithmetic of doubles */
@@ -123,19 +122,18 @@ static void real_fold(const Numbers *num, ExKind kind, void *out, BlockOperand a
     *y = (part[0] + part[1]) + (part[2] + part[3]);
 }
 
-const BlockOps block_real = {sizeof(double), real_dtype,  real_element,  real_set,  real_load,
-                             real_load_at,   real_store,  real_integers, real_copy, real_call,
-                             real_binary,    real_approx, real_fold};
+const BlockOps block_real = {sizeof(double), real_dtype,  real_set,      real_load,
+                             real_load_at,   real_store,  real_integers, real_copy,
+                             real_call,      real_binary, real_approx,   real_fold};
 
 /* ---- any number system */
 
 static bool number_dtype(int dtype) { return (void)dtype, true; }
-static size_t number_element(int dtype) { return (void)dtype, sizeof(Number); }
 static void number_set(const Numbers *num, void *y, Number v) { (void)num, *(Number *)y = v; }
 
-static void number_load(int dtype, const void *data, int64_t stride, void *y, int n) {
+static void number_load(int dtype, const void *data, int64_t at, int64_t stride, void *y, int n) {
     (void)dtype;
-    for (int j = 0; j < n; j++) ((Number *)y)[j] = ((const Number *)data)[j * stride];
+    for (int j = 0; j < n; j++) ((Number *)y)[j] = ((const Number *)data)[at + j * stride];
 }
 
 static void number_load_at(int dtype, const void *data, const int64_t *offset, void *y, int n) {
@@ -143,9 +141,9 @@ static void number_load_at(int dtype, const void *data, const int64_t *offset, v
     for (int j = 0; j < n; j++) ((Number *)y)[j] = ((const Number *)data)[offset[j]];
 }
 
-static void number_store(int dtype, void *data, int64_t stride, const void *x, int n) {
+static void number_store(int dtype, void *data, int64_t at, int64_t stride, const void *x, int n) {
     (void)dtype;
-    for (int j = 0; j < n; j++) ((Number *)data)[j * stride] = ((const Number *)x)[j];
+    for (int j = 0; j < n; j++) ((Number *)data)[at + j * stride] = ((const Number *)x)[j];
 }
 
 static void number_integers(const Numbers *num, const int64_t *x, void *y, int n) {
@@ -183,7 +181,6 @@ static void number_fold(const Numbers *num, ExKind kind, void *out, BlockOperand
         *y = (kind == EX_ADD ? num->add : num->most)(*y, ((const Number *)a.v)[j * a.step]);
 }
 
-const BlockOps block_number = {sizeof(Number), number_dtype,   number_element, number_set,
-                               number_load,    number_load_at, number_store,   number_integers,
-                               number_copy,    number_call,    number_binary,  number_approx,
-                               number_fold};
+const BlockOps block_number = {sizeof(Number), number_dtype,  number_set,      number_load,
+                               number_load_at, number_store,  number_integers, number_copy,
+                               number_call,    number_binary, number_approx,   number_fold};

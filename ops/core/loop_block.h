@@ -5,24 +5,22 @@
 #include "ops/core/loop.h"
 
 /* An operand: values in a buffer of doubles (block_real), of int64 (block_whole) or of Number
-   (block_number). The step is
-   1, or 0 for one value that is repeated. */
+   (block_number). The step is 1, or 0 for one value that is repeated. */
 typedef struct BlockOperand {
     const void *v;
     int step;
 } BlockOperand;
 /* Operations on n values. y is a buffer that receives the results, unless it is said to be read;
-   `data` is the memory of a view, with strides and offsets in elements. `set` writes y[0] only;
-   `load` reads data[j * stride] into y[j], `load_at` reads data[offset[j]], and `store` writes x[j]
-   to data[j * stride]. */
+   `data` is the memory of a view's slot. Places, strides and offsets count elements, of which
+   several may share a byte. `set` writes y[0] only; `load` reads data[at + j * stride] into y[j],
+   `load_at` reads data[offset[j]], and `store` writes x[j] to data[at + j * stride]. */
 typedef struct BlockOps {
-    size_t size;                        /* the bytes of a value in a buffer */
-    bool (*can_load)(int);              /* whether elements of this type can be loaded and stored */
-    size_t (*element_bytes)(int dtype); /* the bytes of an element in memory */
+    size_t size;           /* the bytes of a value in a buffer */
+    bool (*can_load)(int); /* whether elements of this type can be loaded and stored */
     void (*set)(const Numbers *, void *y, Number);
-    void (*load)(int dtype, const void *data, int64_t stride, void *y, int n);
+    void (*load)(int dtype, const void *data, int64_t at, int64_t stride, void *y, int n);
     void (*load_at)(int dtype, const void *data, const int64_t *offset, void *y, int n);
-    void (*store)(int dtype, void *data, int64_t stride, const void *x, int n);
+    void (*store)(int dtype, void *data, int64_t at, int64_t stride, const void *x, int n);
     void (*integers)(const Numbers *, const int64_t *, void *y, int n);
     void (*copy)(void *y, BlockOperand, int n);
     void (*call)(const Numbers *, Function, void *y, BlockOperand, int n);

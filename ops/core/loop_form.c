@@ -324,7 +324,7 @@ Loop *loop_new(LoopProgram p, int nview, const View view[], const Numbers *num, 
     l->nview = nview;
     l->view = arena_copy(arena, view, (size_t)nview * sizeof *view);
     l->modulus = num == &numbers_real ? wrapping(view, nview) : 0;
-    l->data = ARENA_NEW(arena, char *, nview);
+    l->data = ARENA_NEW(arena, void *, nview);
     l->row = arena_alloc(arena, l->block->size * LOOP_LANES);
     if (decode_loop(l, p, l->view, error)) {
         if (num == &numbers_real && is_whole(l)) l->block = &block_whole, l->modulus = 0;

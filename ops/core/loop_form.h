@@ -76,7 +76,7 @@ struct Loop {
     uint64_t time, changed[LOOP_VARS]; /* time counts changes of values; changed: when each variable
                                           last changed */
     View *view;
-    char **data; /* the first element of each view, during a run */
+    void **data; /* the memory of each view's slot, during a run */
     Register *reg;
     DecodedNode *node;
     char *row; /* a block of results that must be repeated or wrapped before it is stored */

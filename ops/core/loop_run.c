@@ -176,14 +176,15 @@ static BlockOperand node_operand(const Loop *l, int node, int low) {
 
 static void read_elements(Loop *l, DecodedNode *x, int low, int high, char *y) {
     const View *v = &l->view[x->word + 1];
-    int64_t size = (int64_t)l->block->element_bytes(v->dtype), offset[LOOP_LANES];
-    const char *data = l->data[x->word + 1];
+    const void *data = l->data[x->word + 1];
+    int64_t offset[LOOP_LANES];
     if (!x->form.nlane) {
-        int64_t at = form_start(l, &x->form, x->lane) + x->form.lane * low;
-        l->block->load(v->dtype, data + at * size, x->form.lane, y, high - low);
+        int64_t at = v->offset + form_start(l, &x->form, x->lane) + x->form.lane * low;
+        l->block->load(v->dtype, data, at, x->form.lane, y, high - low);
         return;
     }
     form_lanes(l, &x->form, x->lane, low, high, offset);
+    for (int j = low; j < high; j++) offset[j] += v->offset;
     l->block->load_at(v->dtype, data, offset + low, y, high - low);
 }
 
@@ -343,12 +344,8 @@ static void loop_visit(Loop *l, int node, int low, int high) {
 /* ---- the output */
 
 static void prepare_loop(Loop *l, void *const slot[], const Number param[]) {
-    for (int k = 0; k < l->nview; k++) {
-        const View *v = &l->view[k];
-        l->data[k] = v->rank < 0 ? NULL
-                                 : (char *)slot[v->slot] +
-                                       v->offset * (int64_t)l->block->element_bytes(v->dtype);
-    }
+    for (int k = 0; k < l->nview; k++)
+        l->data[k] = l->view[k].rank < 0 ? NULL : slot[l->view[k].slot];
     for (int j = 0; j < l->nnode; j++) {
         DecodedNode *x = &l->node[j];
         const int64_t blocks = x->kept ? (l->end[l->lane] + LOOP_LANES - 1) / LOOP_LANES : 1;
@@ -365,12 +362,11 @@ static void wrap(double x[], int n, bool negative, double modulus) {
         if (x[j] < low || x[j] >= low + modulus) x[j] -= modulus * floor((x[j] - low) / modulus);
 }
 
-/* Writes the elements along the output's lane; the other axes have values. `at` is the offset of
+/* Writes the elements along the output's lane; the other axes have values. `at` is the place of
    the element with index 0 on the lane. */
 static void write_row(Loop *l, int64_t at) {
     const View *v = &l->view[0];
-    int64_t size = (int64_t)l->block->element_bytes(v->dtype),
-            n = l->lane < 0 ? 1 : l->end[l->lane], stride = l->lane < 0 ? 0 : v->stride[l->lane];
+    int64_t n = l->lane < 0 ? 1 : l->end[l->lane], stride = l->lane < 0 ? 0 : v->stride[l->lane];
     for (int64_t base = l->lane < 0 ? 0 : l->from[l->lane]; base < n; base += LOOP_LANES) {
         int lanes = n - base < LOOP_LANES ? (int)(n - base) : LOOP_LANES;
         if (l->lane >= 0) set_value(l, l->lane, base);
@@ -380,8 +376,8 @@ static void write_row(Loop *l, int64_t at) {
         if (!as_is) l->block->copy(l->row, y, lanes);
         if (l->modulus > 0)
             wrap((double *)l->row, lanes, dtype_class((DType)v->dtype) == 'I', l->modulus);
-        l->block->store(v->dtype, l->data[0] + (at + base * stride) * size, stride,
-                        as_is ? y.v : l->row, lanes);
+        l->block->store(v->dtype, l->data[0], at + base * stride, stride, as_is ? y.v : l->row,
+                        lanes);
     }
 }
 
@@ -392,7 +388,7 @@ void loop_limit(Loop *l, int axis, int64_t from, int64_t to) {
 
 void loop_run(Loop *l, void *const slot[], const Number param[]) {
     const View *v = &l->view[0];
-    int64_t rows = 1, at = 0;
+    int64_t rows = 1, at = v->offset;
     for (int k = 0; k < l->rank; k++) {
         const int64_t n = l->end[k] - l->from[k];
         set_value(l, k, k == l->lane ? 0 : l->from[k]);

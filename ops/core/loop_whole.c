@@ -8,7 +8,6 @@
 #include <string.h>
 
 static bool whole_dtype(int dtype) { return element_readable((DType)dtype); }
-static size_t whole_element(int dtype) { return element_bytes((DType)dtype, 1); }
 
 /* The maximum of no numbers is the least integer; an element that is not there is 0. */
 static void whole_set(const Numbers *num, void *y, Number v) {
@@ -22,16 +21,16 @@ static void whole_set(const Numbers *num, void *y, Number v) {
 typedef int64_t LongAnywhere __attribute__((aligned(1), may_alias));
 typedef int32_t IntAnywhere __attribute__((aligned(1), may_alias));
 
-static void whole_load(int dtype, const void *data, int64_t stride, void *out, int n) {
+static void whole_load(int dtype, const void *data, int64_t at, int64_t stride, void *out, int n) {
     int64_t *y = out;
     const LongAnywhere *l = data;
     const IntAnywhere *i = data;
     if (dtype == DT_INT64)
-        for (int j = 0; j < n; j++) y[j] = l[j * stride];
+        for (int j = 0; j < n; j++) y[j] = l[at + j * stride];
     else if (dtype == DT_INT32)
-        for (int j = 0; j < n; j++) y[j] = i[j * stride];
+        for (int j = 0; j < n; j++) y[j] = i[at + j * stride];
     else
-        for (int j = 0; j < n; j++) y[j] = element_integer((DType)dtype, data, j * stride);
+        for (int j = 0; j < n; j++) y[j] = element_integer((DType)dtype, data, at + j * stride);
 }
 
 static void whole_load_at(int dtype, const void *data, const int64_t *offset, void *out, int n) {
@@ -39,14 +38,14 @@ static void whole_load_at(int dtype, const void *data, const int64_t *offset, vo
     for (int j = 0; j < n; j++) y[j] = element_integer((DType)dtype, data, offset[j]);
 }
 
-static void whole_store(int dtype, void *data, int64_t stride, const void *in, int n) {
+static void whole_store(int dtype, void *data, int64_t at, int64_t stride, const void *in, int n) {
     const int64_t *x = in;
     if (dtype == DT_INT64)
-        for (int j = 0; j < n; j++) ((LongAnywhere *)data)[j * stride] = x[j];
+        for (int j = 0; j < n; j++) ((LongAnywhere *)data)[at + j * stride] = x[j];
     else if (dtype == DT_INT32)
-        for (int j = 0; j < n; j++) ((IntAnywhere *)data)[j * stride] = (int32_t)x[j];
+        for (int j = 0; j < n; j++) ((IntAnywhere *)data)[at + j * stride] = (int32_t)x[j];
     else
-        for (int j = 0; j < n; j++) element_set_integer((DType)dtype, data, j * stride, x[j]);
+        for (int j = 0; j < n; j++) element_set_integer((DType)dtype, data, at + j * stride, x[j]);
 }
 
 static void whole_integers(const Numbers *num, const int64_t *x, void *y, int n) {
@@ -117,6 +116,6 @@ static void whole_fold(const Numbers *num, ExKind kind, void *out, BlockOperand 
     *y = all;
 }
 
-const BlockOps block_whole = {sizeof(int64_t), whole_dtype,  whole_element,  whole_set,  whole_load,
-                              whole_load_at,   whole_store,  whole_integers, whole_copy, whole_call,
-                              whole_binary,    whole_approx, whole_fold};
+const BlockOps block_whole = {sizeof(int64_t), whole_dtype,  whole_set,      whole_load,
+                              whole_load_at,   whole_store,  whole_integers, whole_copy,
+                              whole_call,      whole_binary, whole_approx,   whole_fold};

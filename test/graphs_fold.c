@@ -84,6 +84,20 @@ static void packed_elements_are_moved(void **state) {
                "%2\n");
 }
 
+/* The least integer has no negative, so a minimum cannot be a negated maximum of integers. */
+static void extremes_of_nothing_are_the_limits_of_the_type(void **state) {
+    (void)state;
+    check_fold("graph g\nbody\n %x = constant I32 [2, 3] {7, 8, 9, 1, 2, 3}\n %i = constant I64 "
+               "[1, 3] {0, 1, 0}\n %u = constant I32 [1, 3] splat(5)\n %y = scattermin %x %i %u "
+               "axis=1\n out %y\n",
+               24, "  %1 = constant I32 [2, 3] {5, 5, 9, 1, 2, 3}\n  out %1\n");
+    check_fold("graph g\nbody\n %k = constant I32 [2, 0] {}\n %a = reduce_max %k axes=[1]\n %b = "
+               "reduce_min %k axes=[1]\n %y = concat %a %b axis=0\n out %y\n",
+               16,
+               "  %1 = constant I32 [4] {-2147483648, -2147483648, 2147483647, 2147483647}\n  out "
+               "%1\n");
+}
+
 static void what_depends_on_inputs_or_unknown_sizes_stays(void **state) {
     (void)state;
     static const char body[] = "  %1 = exp %x\n  %2 = constant F [1] {2}\n  %3 = broadcast %2 "
@@ -321,6 +335,7 @@ int main(void) {
         cmocka_unit_test(splats_stay_small),
         cmocka_unit_test(packed_splats_stay_small),
         cmocka_unit_test(packed_elements_are_moved),
+        cmocka_unit_test(extremes_of_nothing_are_the_limits_of_the_type),
         cmocka_unit_test(what_depends_on_inputs_or_unknown_sizes_stays),
         cmocka_unit_test(composites_fold),
         cmocka_unit_test(oracle_computes_wide),

@@ -31,7 +31,7 @@ typedef struct BlockOps {
     /* Folds n values into y[0] by EX_ADD or EX_MAX2. */
     void (*fold)(const Numbers *, ExKind, void *y, BlockOperand, int n);
 } BlockOps;
-/* block_real and block_whole have values of the same size; block_whole supports no EX_POW and, of
-   the functions, abs, sign, delta and those that round (loop_whole.c). */
+/* block_real and block_whole have values of the same size; block_whole supports neither EX_POW nor
+   EX_MAXIMUM and, of the functions, abs, sign, delta and those that round (loop_whole.c). */
 extern const BlockOps block_real, block_whole, block_number;
 #endif

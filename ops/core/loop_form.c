@@ -268,7 +268,8 @@ static bool decode_loop(Loop *l, LoopProgram p, const View view[], Error *error)
     return true;
 }
 
-/* Whether a node computes integers from integers. `order`: it may compare them as signed ones. */
+/* Whether a node computes integers from integers. `order`: it may compare them as signed ones. The
+   maximum of nothing is -infinity, whose negative a minimum needs: no integer has both. */
 static bool node_whole(const DecodedNode *x, bool order) {
     const double number = x->number.real;
     switch (x->kind) {
@@ -278,8 +279,8 @@ static bool node_whole(const DecodedNode *x, bool order) {
         return x->word == FN_DELTA || (order && (x->word == FN_ABS || x->word == FN_SIGN)) ||
                x->word == FN_FLOOR || x->word == FN_CEIL || x->word == FN_ROUND;
     case EX_MAX2:
-    case EX_MIN2:
-    case EX_MAXIMUM: return order;
+    case EX_MIN2: return order;
+    case EX_MAXIMUM:
     case EX_POW:
     case EX_PARAM: return false;
     default: return true;

@@ -355,11 +355,13 @@ static void prepare_loop(Loop *l, void *const slot[], const Number param[]) {
     }
 }
 
-/* Wraps those of x[n] that are outside the range of an integer type with `modulus` values. */
+/* Wraps those of x[n] that are outside the range of an integer type with `modulus` values.
+   Infinity, the maximum or minimum of nothing, stays, and is stored as a limit of the type. */
 static void wrap(double x[], int n, bool negative, double modulus) {
     const double low = negative ? -modulus / 2 : 0;
     for (int j = 0; j < n; j++)
-        if (x[j] < low || x[j] >= low + modulus) x[j] -= modulus * floor((x[j] - low) / modulus);
+        if (isfinite(x[j]) && (x[j] < low || x[j] >= low + modulus))
+            x[j] -= modulus * floor((x[j] - low) / modulus);
 }
 
 /* Writes the elements along the output's lane; the other axes have values. `at` is the place of

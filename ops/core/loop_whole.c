@@ -1,7 +1,8 @@
 /* loop_whole.c -- operations of loop programs on integers of 64 bits, which wrap. A program that
    only adds, multiplies, moves, chooses and compares integers is computed by these: doubles would
-   round numbers beyond 2^53. A narrower type takes the last bits of a result, which are right
-   because sums and products are right modulo 2^64. */
+   round numbers beyond 2^53. It has no EX_MAXIMUM, since that of nothing is -infinity. A narrower
+   type takes the last bits of a result, which are right because sums and products are right modulo
+   2^64. */
 #include "ops/core/loop_block.h"
 #include "ops/core/element.h"
 #include <math.h>
@@ -9,7 +10,7 @@
 
 static bool whole_dtype(int dtype) { return element_readable((DType)dtype); }
 
-/* The maximum of no numbers is the least integer; an element that is not there is 0. */
+/* An element that is not there, NaN, is 0. */
 static void whole_set(const Numbers *num, void *y, Number v) {
     (void)num;
     const double x = v.real;
@@ -105,14 +106,11 @@ static double whole_approx(const Numbers *num, const void *y) {
 }
 
 static void whole_fold(const Numbers *num, ExKind kind, void *out, BlockOperand a, int n) {
-    (void)num;
+    (void)num, (void)kind; /* EX_ADD */
     int64_t *y = out;
     const int64_t *x = a.v;
     int64_t all = *y;
-    if (kind == EX_ADD)
-        for (int j = 0; j < n; j++) all = sum(all, x[j * a.step]);
-    else
-        for (int j = 0; j < n; j++) all = most(all, x[j * a.step]);
+    for (int j = 0; j < n; j++) all = sum(all, x[j * a.step]);
     *y = all;
 }
 

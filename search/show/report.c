@@ -3,6 +3,7 @@
 #include "search/cost.h"
 #include "search/cost_model.h"
 #include "search/effect.h"
+#include "search/open.h"
 #include "search/show/report.h"
 #include <stdlib.h>
 #include <string.h>
@@ -234,7 +235,9 @@ static void table_rules(const Run *r, const Derivation *d, Text *t) {
 }
 
 const char *run_no_gain(const Run *r) {
+    if (!opset_known(r->source.model)) return "its operator set is not known";
     if (r->o->replay) return "the proof log applies no rule";
+    if (!r->library.n) return "no rules are used";
     if (r->o->cost && !strcmp(r->o->cost, "nodes")) return "no rule saves a node";
     return run_changes_file(r) ? "nothing else gains 3 %" : "nothing gains 3 %";
 }

@@ -248,6 +248,7 @@ def test_no_warning_hides_another(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "does not run on random integers" in done.stderr, done.stderr
     assert "give --threads 2 if the model will run on so many; " in done.stderr, done.stderr
+    assert "give others with --input NAME=LOW..HIGH or NAME=FILE.npy (" in done.stderr
 
 
 def rates(path):

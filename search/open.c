@@ -114,10 +114,10 @@ static void drop_unwritable(Run *r) {
    failure. */
 static bool drop_saturating(Run *r) {
     if (!r->o->measure_with) return true;
-    Stop kept = stop_open(r, r->o->measure_with, "byte products", 0);
-    if (kept.at == STOP_NEVER) kept.at = byte_products_saturate();
-    if (!stop_keep(&kept)) return false;
-    if (!kept.at) return true;
+    int saturate;
+    if (!stop_number(r, r->o->measure_with, "byte products", byte_products_saturate(), &saturate))
+        return false;
+    if (!saturate) return true;
     for (int k = 0; k < r->library.n; k++) {
         LibraryRule *rule = &r->library.rule[k];
         if (!rule->on || !rule->changes_bytes) continue;

@@ -29,10 +29,7 @@ static bool threads_wanted(const CommandSearch *s, int *n) {
     *n = given > 0 ? given : 0;
     if (!s->reads_inputs || s->r->stats.bodies_ratio > 0) return *n = 0, true;
     if (given >= 0 || s->threads > 1) return true;
-    Stop kept = stop_open(s->r, s->device, "other threads", 0);
-    if (kept.at == STOP_NEVER) kept.at = threads_here(s);
-    *n = kept.at;
-    return stop_keep(&kept);
+    return stop_number(s->r, s->device, "other threads", threads_here(s), n);
 }
 
 /* If the candidate, whose ratio on the threads of the search is given, seems to lose in the product

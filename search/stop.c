@@ -26,3 +26,10 @@ bool stop_keep(const Stop *s) {
     return costdb_forget(r->db, "stop", s->device, key, r->error) &&
            (s->at == STOP_NEVER || costdb_put(r->db, "stop", s->device, key, s->at, r->error));
 }
+
+bool stop_number(Run *r, const char *device, const char *what, int here, int *n) {
+    Stop kept = stop_open(r, device, what, 0);
+    if (kept.at == STOP_NEVER) kept.at = here;
+    *n = kept.at;
+    return stop_keep(&kept);
+}

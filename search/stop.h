@@ -1,7 +1,8 @@
 /* stop.h -- remembers where a run ended a part of its search because time was over, or because too
    little was promised by then: as the amount of work that was done, kept in the cost file. A frozen
    run goes exactly as far without asking the clock, so it finds the same on any machine. Other
-   numbers that depend on the machine and decide what is found are kept in the same way. */
+   numbers that depend on the machine and decide what is found are kept in the same way
+   (stop_number). */
 #ifndef ISOMER_STOP_H
 #define ISOMER_STOP_H
 #include "search/run.h"
@@ -25,4 +26,7 @@ bool stop_here(Stop *, int done);
 /* Stores how far the part came, unless the run is frozen. Returns false with the run's error set on
    failure. */
 bool stop_keep(const Stop *);
+/* *n receives a number that depends on the machine: `here`, which is stored, or in a frozen run the
+   stored one, if there is one. Returns false with the run's error set on failure. */
+bool stop_number(Run *, const char *device, const char *what, int here, int *n);
 #endif

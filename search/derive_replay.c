@@ -35,6 +35,10 @@ static bool find_step(Derivation *d, Matcher *matcher, const Numbering *n, const
                       Arena *a, Match *out, Error *e) {
     int rule = library_find(d->library, s->name);
     const Instance *i = rule < 0 ? NULL : library_instance(d->library, rule, s->nlength, s->length);
+    if (i && d->library->rule[rule].saturates)
+        return error_set(e, E_CHECK, s->name,
+                         "the proof log uses a rule that is left out here, since sums of products "
+                         "of its bytes may saturate on this processor");
     if (!i || strcmp(i->rule->id, s->id) || !d->library->rule[rule].on)
         return error_set(e, E_CHECK, s->name,
                          "the proof log uses a rule that is unknown or disabled");

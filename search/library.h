@@ -20,7 +20,8 @@ typedef struct LibraryOptions {
 } LibraryOptions;
 typedef struct LibraryRule {
     const Rule *rule;
-    bool on; /* the options choose it */
+    bool on;        /* the options choose it, and nothing else excludes it */
+    bool saturates; /* it is excluded because sums of its bytes may saturate on this processor */
     /* merges: several values become parts of one (products of the same input, for example). splits:
        the outputs of a Split are computed separately. Rules of both kinds would undo each other. */
     bool merges, splits;

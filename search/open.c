@@ -121,7 +121,7 @@ static bool drop_saturating(Run *r) {
     for (int k = 0; k < r->library.n; k++) {
         LibraryRule *rule = &r->library.rule[k];
         if (!rule->on || !rule->changes_bytes) continue;
-        rule->on = false;
+        rule->on = false, rule->saturates = true;
         run_say(r,
                 "rule %s is left out: sums of products of its bytes may saturate on "
                 "this processor",

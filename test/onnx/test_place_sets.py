@@ -234,9 +234,10 @@ def test_where_a_type_between_operators_changes_it_changes_between_all(run, pric
 
 
 @unsigned
-def test_bytes_stay_signed_where_products_of_two_kinds_saturate(run, pricing, tmp_path):
+def test_bytes_stay_signed_where_products_of_two_kinds_saturate(run, optimize, pricing, tmp_path):
     """On a processor that adds products in 16 bits, results would change. A frozen run gives the
-    result of the run that measured, on any processor."""
+    result of the run that measured, on any processor. A replay there says why it cannot follow the log.
+    """
     options = ["-v", *pricing(MIXED)]
     generic = {**os.environ, "ISOMER_CPU": "generic"}
     done, out, _ = run(bytes_chain(tmp_path / "m.onnx", False), *options, env=generic)
@@ -246,6 +247,10 @@ def test_bytes_stay_signed_where_products_of_two_kinds_saturate(run, pricing, tm
     assert "on x86 processors without VNNI" in done.stdout
     frozen = [tmp_path / "m.onnx", *options, "--frozen"]
     assert run(*frozen)[1] == run(*frozen, env=generic)[1] == out
+    log = tmp_path / "log"
+    run(*frozen[:-1], "--proof-log", log)
+    done = optimize(*frozen[:-1], tmp_path / "o.onnx", "--replay", log, env=generic)
+    assert done.returncode == 1 and "may saturate on this processor" in done.stderr, done.stderr
 
 
 def product_chain(path, *products):

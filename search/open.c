@@ -151,7 +151,7 @@ static bool take_options(Run *r) {
         return error_set(r->error, E_USAGE, given,
                          "a replay takes it from the proof log: leave it out");
     o->allow = l->allow, o->fold_limit = l->fold_limit;
-    o->domain = l->domain.n ? texts_joined(r->arena, o->domain, l->domain) : (IsomerTexts){1, none};
+    o->domain = l->domain.n ? (IsomerTexts){l->domain.n, l->domain.v} : (IsomerTexts){1, none};
     o->fix_dims |= l->dim.n > 0 || l->input_shape.n > 0;
     o->dim = texts_joined(r->arena, o->dim, l->dim);
     o->input_shape = texts_joined(r->arena, o->input_shape, l->input_shape);

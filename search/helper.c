@@ -35,10 +35,8 @@ char *helper_find(Arena *a, const char *name) {
     return is_plain_name(name) ? find_executable(a, scripts, name) : NULL;
 }
 
-static bool must_end(void *run) { return run_ends(run); }
-
 int helper_run(Run *r, char *const argv[], ChildSaid *said) {
-    return child_run_until(r->arena, argv, NULL, said, must_end, r);
+    return child_run_until(r->arena, argv, NULL, said, run_must_end, r);
 }
 
 char *helper_of_target(Arena *a, const char *name) {

@@ -194,15 +194,13 @@ static void stop_process(void *process) {
     p->target = NULL;
 }
 
-/* With --keep-best, a measurement in progress is ended only by the second signal. */
-static bool must_end(void *run) { return run_ends(run); }
-
+/* With --keep-best, a measurement in progress is ended only by the second signal (run_ends). */
 static bool start_process(CommandSearch *s, TargetProcess *p) {
     if (p->target) return true;
     const double memory = (double)process_memory_free();
     p->target =
         target_start(p->command, memory > 0 ? MEMORY_SHARE * memory : INFINITY, s->r->error);
-    if (p->target) target_cancel(p->target, must_end, s->r);
+    if (p->target) target_cancel(p->target, run_must_end, s->r);
     if (p->target) cleanup_add(s->r->escape, &p->cleanup, stop_process, p);
     return p->target != NULL;
 }

@@ -20,6 +20,8 @@ bool run_time_over(const Run *r, double limit) {
 
 bool run_ends(const Run *r) { return run_signalled(r) && (!r->o->keep_best || *r->o->cancel > 1); }
 
+bool run_must_end(void *run) { return run_ends(run); }
+
 bool run_cancelled(Run *r) {
     if (!run_ends(r)) return false;
     error_set(r->error, E_INTERRUPTED, r->in, "stopped; no model was written");

@@ -212,6 +212,7 @@ double run_command_seconds(const IsomerOptions *);
 /* Returns whether the caller signalled without keep_best, or twice: *options.cancel is 2. */
 bool run_ends(const Run *);
 /* Returns the same. If it is so, the run's error is set, and the run must end. */
+bool run_must_end(void *run); /* the same, for those who call back with a pointer */
 bool run_cancelled(Run *);
 void run_say(const Run *, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* reports progress */

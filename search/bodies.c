@@ -102,7 +102,8 @@ static bool optimize_body(BodySearch *s, int k) {
     }
     run_say(r, "%s is optimized as a model of its own", b->name);
     const IsomerOptions o = body_options(s, b);
-    const int code = optimize_within(r->o->dry_run ? NULL : r->blamed, in, out, &o, &result);
+    const int code =
+        optimize_within(r->o->dry_run ? NULL : r->disagreement_beside, in, out, &o, &result);
     char *bytes = NULL;
     size_t n = 0;
     bool good = !run_cancelled(r);

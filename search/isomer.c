@@ -47,8 +47,9 @@ static bool run_guarded(GuardedRun *c, bool (*what)(Run *, IsomerResult *), Isom
     return what(&c->run, out);
 }
 
-/* Makes one call of the library: `what` in a run of its own. Run.blamed is `blamed`. */
-static int call_guarded(const char *in, const char *out, const char *blamed, const IsomerOptions *o,
+/* Makes one call of the library: `what` in a run of its own. Run.disagreement_beside is `beside`.
+ */
+static int call_guarded(const char *in, const char *out, const char *beside, const IsomerOptions *o,
                         bool (*what)(Run *, IsomerResult *), IsomerResult *result) {
     *result = (IsomerResult){0};
     GuardedRun *c = mem_realloc(NULL, sizeof *c);
@@ -61,7 +62,7 @@ static int call_guarded(const char *in, const char *out, const char *blamed, con
     }
     locale_t host = uselocale(plain);
     memset(c, 0, sizeof *c);
-    c->run = (Run){.o = o, .error = &c->error, .in = in, .out = out, .blamed = blamed};
+    c->run = (Run){.o = o, .error = &c->error, .in = in, .out = out, .disagreement_beside = beside};
     c->run.stats = (RunStats){.start = process_clock(),
                               .predicted_before = -1,
                               .predicted_after = -1,
@@ -90,9 +91,9 @@ int isomer_optimize(const char *in, const char *out, const IsomerOptions *o, Iso
     return call_guarded(in, out, out, o, optimize_run, result);
 }
 
-int optimize_within(const char *blamed, const char *in, const char *out, const IsomerOptions *o,
+int optimize_within(const char *beside, const char *in, const char *out, const IsomerOptions *o,
                     IsomerResult *result) {
-    return call_guarded(in, out, blamed, o, optimize_run, result);
+    return call_guarded(in, out, beside, o, optimize_run, result);
 }
 
 void isomer_versions(char *text, size_t n) {

@@ -198,7 +198,8 @@ static bool check_result(Run *r, Derivation *d) {
     if (derivation_check_constants(d, r->seed, &r->stats.constants_compared, r->error))
         verdict = check_sizes(r, d);
     if (verdict == TRIAL_IMPOSSIBLE) keep_unconfirmed(r, d);
-    if (verdict == TRIAL_FAILED && r->error->kind == E_CHECK && r->blamed && !r->o->dry_run)
+    if (verdict == TRIAL_FAILED && r->error->kind == E_CHECK && r->disagreement_beside &&
+        !r->o->dry_run)
         run_reproduce(r, d);
     return verdict != TRIAL_FAILED;
 }

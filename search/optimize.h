@@ -7,7 +7,7 @@
 bool optimize_run(Run *, IsomerResult *);
 bool optimize_list_rules(Run *, IsomerResult *); /* --list-rules */
 /* Does what isomer_optimize does, as a part of another run: a disagreement of the models is written
-   to the folder BLAMED.disagreement, or nowhere if `blamed` is NULL. */
-int optimize_within(const char *blamed, const char *in, const char *out, const IsomerOptions *,
+   to the folder BESIDE.disagreement, or nowhere if `beside` is NULL. */
+int optimize_within(const char *beside, const char *in, const char *out, const IsomerOptions *,
                     IsomerResult *);
 #endif

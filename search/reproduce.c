@@ -281,7 +281,7 @@ void run_reproduce(Run *r, const Derivation *d) {
     p.options = (CheckOptions){
         .seed = r->seed, .classes = d->classes, .given = region_data, .given_user = &p};
     *r->error = (Error){0};
-    p.folder = arena_format(a, "%s.disagreement", r->blamed);
+    p.folder = arena_format(a, "%s.disagreement", r->disagreement_beside);
     bool good = device_open(open, r->escape, r->o->backend, r->o->backend_options, r->error);
     p.options.backend = open->backend, p.options.device = open->device;
     good = good && folder_make(p.folder, r->error);

@@ -159,8 +159,9 @@ typedef struct Run {
     /* What the run is told and what it works with. */
     const IsomerOptions *o;
     const char *in, *out;
-    /* A disagreement is written to the folder BLAMED.disagreement; NULL: nowhere. */
-    const char *blamed;
+    /* A disagreement is written to the folder with this path and .disagreement behind it; NULL:
+       nowhere. */
+    const char *disagreement_beside;
     IsomerTexts domain; /* the domains whose operators the result may use */
     Escape *escape;
     World *w;
@@ -211,8 +212,8 @@ bool run_time_over(const Run *, double limit);
 double run_command_seconds(const IsomerOptions *);
 /* Returns whether the caller signalled without keep_best, or twice: *options.cancel is 2. */
 bool run_ends(const Run *);
-/* Returns the same. If it is so, the run's error is set, and the run must end. */
 bool run_must_end(void *run); /* the same, for those who call back with a pointer */
+/* Returns the same. If it is so, the run's error is set, and the run must end. */
 bool run_cancelled(Run *);
 void run_say(const Run *, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* reports progress */

@@ -1,7 +1,7 @@
 /* option_conflicts.c -- refuses options that do not go together. An option to which another one
    leaves no effect is refused, so that nobody waits for what it promises; only what --dry-run,
-   --rules none or --cost leaves unused is not. A file name is refused that would overwrite another
-   file that is named. */
+   --rules none or --cost leaves unused is not, nor are --cost and --cost-db beside --replay. A file
+   name is refused that would overwrite another file that is named. */
 #include "graphs/onnx/onnx.h"
 #include "ops/backend/backend.h"
 #include "ops/base/file_use.h"

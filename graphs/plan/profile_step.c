@@ -202,7 +202,7 @@ static bool prepare(StepRun *s, const Step *own, const StepTiming *x, Arena *a, 
         if (s->copies)
             other_weights(s, own->nview, weights, x->seed + STEP_VIEWS * (uint64_t)s->copies, a);
         if (!step_kernel_make(&s->kernel[s->copies], &on, &s->cpu, &what, &wants, &why))
-            return error_set(e, E_ENVIRONMENT, "timing", "%s", why.reason);
+            return error_set(e, why.kind, "timing", "%s", why.reason);
         if (wants > workspace) workspace = wants;
     }
     s->workspace = s->backend->alloc(s->device, workspace ? workspace : 1);

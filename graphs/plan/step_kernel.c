@@ -83,15 +83,14 @@ static bool take_buffers(HostStep *h, const Step *s, const void *const weights[]
     return true;
 }
 
-static bool no_memory(Error *e) {
-    return error_set(e, E_ENVIRONMENT, "", "out of memory on the host");
-}
+static bool no_memory(Error *e) { return error_set(e, E_MEMORY, "", "out of memory on the host"); }
 
 static Kernel *compile(const OpenDevice *on, const Step *s, int choice, const void *const weights[],
                        size_t *workspace, Error *e) {
     char why[256] = "";
     Kernel *k = on->backend->compile(on->device, s, choice, weights, workspace, why, sizeof why);
-    if (!k) error_set(e, E_ENVIRONMENT, "", "%s", why);
+    const bool memory = !strncmp(why, "out of memory", strlen("out of memory"));
+    if (!k) error_set(e, memory ? E_MEMORY : E_ENVIRONMENT, "", "%s", why);
     return k;
 }
 
@@ -99,7 +98,7 @@ static bool host_make(HostStep *h, OpenDevice *cpu, const KernelRequest *what, E
     Error refused = {0};
     size_t room = 0;
     if (!cpu->device && !device_open(cpu, NULL, "cpu", "", &refused))
-        return error_set(e, E_ENVIRONMENT, "", "the CPU's back end: %s", refused.reason);
+        return error_set(e, refused.kind, "", "the CPU's back end: %s", refused.reason);
     h->cpu = cpu->backend, h->device = cpu->device;
     if (!take_buffers(h, what->step, what->weights)) return no_memory(e);
     Step own = *what->step;

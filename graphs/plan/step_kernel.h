@@ -21,8 +21,8 @@ typedef struct KernelRequest {
 } KernelRequest;
 /* Makes the kernel of a step. cpu: the CPU's device, which the steps of a plan share; it is opened
    here when it is first needed, and its owner closes it after the steps are freed. *workspace: the
-   bytes that a run needs on the device. Returns false with the reason in *e; there is nothing to
-   free then. */
+   bytes that a run needs on the device. Returns false with E_MEMORY if there is no memory, else
+   with E_ENVIRONMENT, and the reason; there is nothing to free then. */
 bool step_kernel_make(StepKernel *, const OpenDevice *, OpenDevice *cpu, const KernelRequest *,
                       size_t *workspace, Error *);
 void step_kernel_free(StepKernel *); /* does nothing if it was not made */

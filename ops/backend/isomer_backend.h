@@ -423,7 +423,8 @@ typedef struct Backend {
     /* The number of algorithms for the step. They are numbered from 0, the default. Returns 0 if
        the step cannot run on this device. */
     int (*choices)(Device *, const Step *);
-    /* Compiles a kernel for the step, to be freed by `forget`; NULL: failed. weights[j] is the
+    /* Compiles a kernel for the step, to be freed by `forget`; NULL: failed, for good unless the
+       reason starts with "out of memory". weights[j] is the
        contents of view[j]'s slot if they are known and never change (the kernel may keep them in a
        form of its own), else NULL. *workspace receives the bytes of scratch memory that each run
        needs. */

@@ -8,8 +8,10 @@
    base (0 or the least weight) is a whole multiple of the scale, and so are all others. With base
    0, the error of a weight is relative to that weight: it is the rounding of a float. Otherwise it
    is relative to the greatest weight of the block, at most CLOSE of it, and at most CLOSE / SMALL
-   of any weight, because blocks with small weights have no levels; weights that are 0 stay 0.
-   Weights that do not fit stay floats.
+   of any weight but 0, because blocks with small weights have no levels. Weights that do not fit
+   stay floats. In a block without an offset, weights that are 0 stay 0. In one with an offset, the
+   terms of a 0 cancel up to a rounding of offset * x, which counts if all x with other weights are
+   smaller than this one by as much.
 
    The levels are converted to floats in registers (Simd.levels). There is a second way if the
    processor adds products of bytes and a row has no values far above the others: the row is then

@@ -16,8 +16,8 @@
 const char feed_help[] =
     "Data for one or more inputs: NAME=FILE.npy, NAME=LOW..HIGH (uniform, bounds included), "
     "NAME=NUMBER, NAME=random, or FILE.npz with an entry for some or all inputs. Files also "
-    "determine sizes. Default: the initializer of the same name, else random data; integers are "
-    "drawn from the range that the graph allows.";
+    "determine sizes. Integers from 2^53 on must be in a file. Default: the initializer of the "
+    "same name, else random data; integers are drawn from the range that the graph allows.";
 
 enum { SINGLY = 4 }; /* at most this many inputs are tried one at a time */
 
@@ -140,6 +140,13 @@ static bool range_fits(Domain d, DType t) {
            element_keeps(t, d.high);
 }
 
+static const char *misfit(Domain d, DType t) {
+    const bool great = fabs(d.low) >= 0x1p53 || fabs(d.high) >= 0x1p53;
+    return dtype_class(t) != 'F' && great
+               ? "; integers must be below 2^53 here, others can be given in a file"
+               : ", whose numbers cannot be drawn from this range";
+}
+
 /* NumPy has no bfloat16: npy_write writes its bits as uint16. */
 static bool holds(const Npy *file, DType t) {
     return file->dtype == t || (file->dtype == DT_UINT16 && t == DT_BFLOAT16);
@@ -152,10 +159,8 @@ static bool take_option(Feed *f, const FeedOption *x, Error *e) {
     f->input[k].option = x;
     if (x->kind == FEED_RANGE)
         return range_fits(x->range, t) ||
-               error_set(
-                   e, E_USAGE, "--input",
-                   "%s: the input %s has type %s, whose numbers cannot be drawn from this range",
-                   x->text, x->name, dtype_name(t));
+               error_set(e, E_USAGE, "--input", "%s: the input %s has type %s%s", x->text, x->name,
+                         dtype_name(t), misfit(x->range, t));
     return x->kind != FEED_TENSOR || holds(&x->tensor, t) ||
            error_set(e, E_INVALID, x->text,
                      "the file holds %s elements, but the input %s has type %s",

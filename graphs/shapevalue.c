@@ -148,13 +148,14 @@ static bool within(DType t, const void *x, int64_t count, double low, double hig
     return true;
 }
 
+static const double most = (double)WHOLE_MAX;
+
 /* Whether every runtime converts the elements of a node's input to the same numbers. A float may
-   become an integer only if the integer type holds it. An integer may become a float only if a
-   double holds it, from which it is rounded. */
+   become an integer only if that has 32 bits or more and the number is at most WHOLE_MAX. An
+   integer may become a float only if a double holds it, from which it is rounded. */
 static bool converts_exactly(World *w, const Node *n, const void *x) {
     const DType to = value_type(w, n->out)->dtype, from = value_type(w, n->in[0])->dtype;
     const int64_t count = element_count(w, n->in[0]);
-    const double most = (double)WHOLE_MAX;
     double ignored;
     if (is_wide_float(from) && !is_wide_float(to) && to != DT_BOOL)
         return dtype_bits(to) >= 32 &&
@@ -169,7 +170,6 @@ static bool converts_exactly(World *w, const Node *n, const void *x) {
    them. bytes[k]: contents of input k; `real`: floats take part. */
 static bool computes_exactly(World *w, const Node *n, const void *const bytes[], bool real) {
     const DType to = value_type(w, n->out)->dtype;
-    const double most = (double)WHOLE_MAX;
     if (real && n->op == &op_cast) return converts_exactly(w, n, bytes[0]);
     if (real && n->op->flags & OP_DECIDES) return true;
     const Ex e = sig_define_numbers(w, n->sig, 0);

@@ -70,8 +70,8 @@ static const OnnxMap onnx_clip[] = {
 };
 const Op op_clip = {"clip", "x", "y", clip_attrs, clip_shape, define_clip, .onnx = onnx_clip};
 
-/* clipwith: like clip, but the bounds are inputs, because they are not known before, not finite, or
-   integers that no double holds. */
+/* clipwith, which ops.def lists after clip: like clip, but the bounds are inputs, because they are
+   not known before, not finite, or integers that no double holds. */
 enum { LOW = 1, HIGH };
 static const char *shape_with(Call *c) {
     if (!has(c, LOW) && !has(c, HIGH)) return "a bound is missing";

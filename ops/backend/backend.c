@@ -116,10 +116,13 @@ const char *backend_options(Arena *a, int64_t threads, const char *more) {
 }
 
 bool backend_threads_agree(int64_t threads, const char *more, Error *e) {
-    for (const char *p = threads == 1 ? NULL : more; p; p = (p = strchr(p, ',')) ? p + 1 : NULL)
+    if (threads == 1) return true;
+    for (const char *p = more; p; p = strchr(p, ',')) {
+        if (*p == ',') p++;
         if (!strncmp(p, "threads=", strlen("threads=")))
             return error_set(e, E_USAGE, "--backend-options",
                              "threads is given by --threads already");
+    }
     return true;
 }
 

@@ -24,7 +24,8 @@ bool device_channels_last(const OpenDevice *);
    NULL). */
 const char *backend_options(Arena *, int64_t threads, const char *more);
 /* Whether `more` leaves out threads=N if another number of threads than 1 is given beside it; else
-   E_USAGE. */
+   E_USAGE. One thread is the default: --threads 1 beside threads=4 cannot be told from no
+   --threads. */
 bool backend_threads_agree(int64_t threads, const char *more, Error *);
 /* Appends a line of --version: the identity of the back end's device, or why it does not open. */
 void backend_version(const char *name_or_path, Text *);

@@ -38,7 +38,8 @@ typedef struct OpenOptions {
     bool (*value)(void *user, const Model *, Value, Type *, const void **bytes);
     void *value_user;
     /* The conditions of Ifs are asked of `value` even if they are known without: the run then does
-       not rest on what the reader knows about constants and sizes. */
+       not rest on what the reader knows about constants and sizes. Where `value` does not give a
+       condition, the known one counts. */
     bool runs_conditions;
     /* External data is searched for in the folder of this file; NULL: in that of the model. */
     const char *base_path;

@@ -89,16 +89,18 @@ static Value stack(Import *s, Body *b, int from, int n, Value v[], int64_t along
 
 /* ---- If, Loop, Scan */
 
+/* Gets the condition of an If: if OpenOptions.runs_conditions is set, as `value` computes it. If it
+   is not set, the condition is a constant of the file, or `value` does not give it, it is found
+   like any other number. */
 static bool condition_of(Import *s, Value v, int64_t *out) {
     const OpenOptions *open = &s->m->open;
     Type t;
     const void *bytes;
-    int64_t n;
-    if (!open->runs_conditions || !v || constant_get(s->w, v, NULL, NULL) ||
-        !open->value(open->value_user, s->m, v, &t, &bytes) ||
-        !poly_constant(s->w, type_count(s->w, &t), &n) || n < 1 || !element_readable(t.dtype))
-        return element_of(s, v, out);
-    return *out = element_integer(t.dtype, bytes, 0), true;
+    const bool asked =
+        open->runs_conditions && open->value && v && !constant_get(s->w, v, NULL, NULL);
+    return (asked && open->value(open->value_user, s->m, v, &t, &bytes) &&
+            first_integer(s->w, &t, bytes, out)) ||
+           element_of(s, v, out);
 }
 
 static bool take_if(Import *s, Value out[]) {

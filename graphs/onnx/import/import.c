@@ -124,14 +124,16 @@ bool import_data(Import *s, Value v, Type *t, const void **bytes) {
                  : open->value && open->value(open->value_user, s->m, v, t, bytes);
 }
 
+bool first_integer(World *w, const Type *t, const void *bytes, int64_t *out) {
+    int64_t n;
+    if (!poly_constant(w, type_count(w, t), &n) || n < 1 || !element_readable(t->dtype))
+        return false;
+    return *out = element_integer(t->dtype, bytes, 0), true;
+}
 bool import_number(Import *s, Value v, int64_t *out) {
     Type t;
     const void *bytes;
-    int64_t n;
-    if (!import_data(s, v, &t, &bytes) || !poly_constant(s->w, type_count(s->w, &t), &n) || n < 1 ||
-        !element_readable(t.dtype))
-        return false;
-    return *out = element_integer(t.dtype, bytes, 0), true;
+    return import_data(s, v, &t, &bytes) && first_integer(s->w, &t, bytes, out);
 }
 
 static bool elements_at_hand(Import *s, Value v, PolyList *out) {
@@ -284,15 +286,15 @@ static bool has_doubles(const Import *s) {
     }
     return false;
 }
-bool give_missing(Import *s, int attr) {
+void default_as_float(Import *s, int attr) {
     const AttrDef *d = &s->op->attrs[attr];
     Attr none;
     double x;
     if (d->kind != A_REAL || !has_doubles(s) || !attr_default(s->w, d, 0, &none) ||
         !ex_number(s->w, none.real, &x) || element_nearest(DT_FLOAT, x) == x)
-        return true;
+        return;
     s->attr[attr].real = ex_real(s->w, element_nearest(DT_FLOAT, x));
-    return s->given[attr] = true;
+    s->given[attr] = true;
 }
 bool give_attr(Import *s, int attr, const OnnxAttr *t) {
     const AttrDef *d = &s->op->attrs[attr];

@@ -71,7 +71,7 @@ void give_ints(Import *, int attr, int n, const Poly *);
 bool give_attr(Import *, int attr, const OnnxAttr *);
 /* If an input has doubles, sets an attribute that the node leaves out to the float that is nearest
    to its default. */
-bool give_missing(Import *, int attr);
+void default_as_float(Import *, int attr);
 /* Sets an attribute of the Isomer node from a constant input. Returns true also if the input is
    left out. */
 bool give_input(Import *, int attr, int k);
@@ -99,9 +99,12 @@ Ex element_number(World *, DType, double);
 /* Gets the elements of a value that is a constant or can be computed from the inputs at hand
    (OpenOptions). Returns false, without setting `why`, if it is neither. */
 bool import_data(Import *, Value, Type *, const void **bytes);
-/* Gets the first of these elements as an integer. Returns false, without setting `why`, if there is
-   none, if it is not a number, or if import_data fails. */
+/* Gets the first_integer of the elements that import_data gives. Returns false, without setting
+   `why`, if there is none. */
 bool import_number(Import *, Value, int64_t *);
+/* Gets the first of these elements as an integer. Returns false if there is none or it is not a
+   number. */
+bool first_integer(World *, const Type *, const void *bytes, int64_t *);
 /* spelling_form.c: checks that the node trains or does not train, as wanted; input 2 says which.
    All inputs from 1 on are taken. Fails if the mode differs or depends on data. */
 bool import_training(Import *, bool wanted);

@@ -50,7 +50,9 @@ static bool import_item(Import *s, const ItemText *item) {
             s->op->name, item->ours);
     if (item->kind == ITEM_FIXED) return give_fixed(s, attr, item->value);
     if (item->kind == ITEM_ATTR && onnx_attr(s, item->theirs, &t)) return give_attr(s, attr, &t);
-    return item->input < 0 ? give_missing(s, attr) : give_input(s, attr, item->input);
+    if (item->input >= 0) return give_input(s, attr, item->input);
+    default_as_float(s, attr);
+    return true;
 }
 
 static bool items_import(Import *s, const char *items) {

@@ -4,6 +4,7 @@
 #include "graphs/onnx/import/import.h"
 #include "graphs/onnx/item_text.h"
 #include "graphs/world.h"
+#include "ops/core/element.h"
 #include <stdio.h>
 
 /* The graph relu(x + w), with x [2, 3] and w [3], followed by a field that only a later ONNX
@@ -17,6 +18,31 @@ static Text small_graph(void) {
     add_info(&g, 12, "y", 2, 3);
     text_field(&g, 77, "of the future");
     return g;
+}
+
+/* A number is the shortest decimal that rounds to it in its own type. */
+static void numbers_are_short_decimals(void **state) {
+    (void)state;
+    World *w = graph_world_new(NULL, 0);
+    static const struct {
+        DType type;
+        double value;
+        const char *text;
+    } cases[] = {
+        {DT_FLOAT, 0.1F, "1/10"},
+        {DT_DOUBLE, 0.1, "1/10"},
+        {DT_FLOAT16, 0.0999755859375, "1/10"},
+        {DT_BFLOAT16, 0.10009765625, "1/10"},
+        {DT_FLOAT16, 1 + 0x1p-10, "1001/1000"},
+        {DT_INT32, -7, "-7"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        Text t = text_new(w->arena);
+        assert_true(element_nearest(cases[k].type, cases[k].value) == cases[k].value);
+        ex_print(w, element_number(w, cases[k].type, cases[k].value), &t);
+        assert_string_equal(t.data, cases[k].text);
+    }
+    world_free(w);
 }
 
 static void reads_small_model(void **state) {
@@ -339,6 +365,7 @@ static void conditions_are_run_if_wanted(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_are_short_decimals),
         cmocka_unit_test(reads_small_model),
         cmocka_unit_test(refuses_truncated_files),
         cmocka_unit_test(survives_damaged_files),

@@ -219,15 +219,15 @@ bool import_matrix(Import *s, const Dims *x, int64_t at, Dims *matrix) {
     return true;
 }
 
-/* Returns the shortest decimal p / 10^k that rounds to this float (or double), or the exact number
-   if the rational would be too large. */
-static Ex real_shortest(World *w, double value, bool is_double) {
+/* Returns the shortest decimal p / 10^k that rounds to the same number of the type as the value, or
+   the exact value if the rational would be too large. */
+static Ex real_shortest(World *w, double value, DType type) {
+    const double nearest = element_nearest(type, value);
     char text[40];
     int digits = 1;
     if (value == 0) return ex_real(w, value);
     do snprintf(text, sizeof text, "%.*e", digits - 1, value);
-    while (digits++ < 17 &&
-           (is_double ? strtod(text, NULL) != value : strtof(text, NULL) != (float)value));
+    while (digits++ < 17 && element_nearest(type, strtod(text, NULL)) != nearest);
     int64_t p = 0, q = 1;
     int decimals = 0, exponent = atoi(strchr(text, 'e') + 1);
     bool fraction = false; /* the digits after the point */
@@ -246,7 +246,7 @@ static Ex real_shortest(World *w, double value, bool is_double) {
 
 Ex element_number(World *w, DType type, double value) {
     if (dtype_class(type) != 'F') return ex_rational(w, (int64_t)value, 1);
-    return real_shortest(w, value, type == DT_DOUBLE);
+    return real_shortest(w, value, type);
 }
 
 /* Whether an infinite bound means no bound: the attribute's default is the greatest float of the

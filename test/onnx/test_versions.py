@@ -309,3 +309,22 @@ def test_initializers_among_the_inputs(tool):
     case = collections.namedtuple("Case", "model data_sets")(model, [([x], [])])
     verdict, have = tool.ask(case)
     assert verdict == "done" and numpy.array_equal(have[0], x * numpy.array([1, 2, 3], "f4"))
+
+
+NORMALIZED = """m (float[4, 8] x) => (float[4, 8] y)
+    <float two = {2}, float eps = {1e-5}, float[8] s = {1, 2, 3, 4, 5, 6, 7, 8}> {
+    r = Relu (x) q = Relu (r) u = ReduceMean <axes = [-1]> (q) d = Sub (q, u) p = Pow (d, two)
+    v = ReduceMean <axes = [-1]> (p) e = Add (v, eps) f = Sqrt (e) g = Div (d, f) y = Mul (g, s) }"""
+
+
+@pytest.mark.parametrize("opset, kind", [(13, "ReduceMean"), (17, "LayerNormalization")])
+def test_a_rule_whose_result_is_only_read_at_this_opset_does_not_spoil_the_others(
+    optimize, tmp_path, opset, kind
+):
+    """LayerNormalization of opset 16 and older, ONNX Runtime's own, is read and never written."""
+    path, out = tmp_path / "m.onnx", tmp_path / "o.onnx"
+    head = f'<ir_version: 8, opset_import: ["" : {opset}]> '
+    onnx.save(onnx.parser.parse_model(head + NORMALIZED), path)
+    done = optimize(path, out, "--cost", "nodes")
+    kinds = [node.op_type for node in onnx.load(out).graph.node]
+    assert done.returncode == 0 and kinds.count("Relu") == 1 and kind in kinds, done.stdout

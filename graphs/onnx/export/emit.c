@@ -194,6 +194,8 @@ bool emit_node(Model *m, NodeId id, const EmitContext *context, OnnxNodeDraft *o
 
 bool emit_possible(Model *m, const Op *op) {
     for (const OnnxMap *e = op->onnx; e && e->type; e++)
-        if (valid_at(e, version_of(m, e))) return true;
+        if (valid_at(e, version_of(m, e)) &&
+            !items_have_special(m->w->arena, e->attrs, "import", "only"))
+            return true;
     return false;
 }

@@ -47,8 +47,8 @@ static bool run_guarded(GuardedRun *c, bool (*what)(Run *, IsomerResult *), Isom
     return what(&c->run, out);
 }
 
-/* Makes one call of the library: `what` in a run of its own. Run.disagreement_beside is `beside`.
- */
+/* Makes one call of the library: `what` in a run of its own, with `beside` as its
+   disagreement_beside. */
 static int call_guarded(const char *in, const char *out, const char *beside, const IsomerOptions *o,
                         bool (*what)(Run *, IsomerResult *), IsomerResult *result) {
     *result = (IsomerResult){0};

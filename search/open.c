@@ -253,11 +253,6 @@ static bool fix_sizes(Run *r, bool *changed) {
     return !*changed || switch_to_memory(r, &file);
 }
 
-bool opset_known(const Model *m) {
-    const int64_t version = model_version(m);
-    return !version || (version >= OPSET_OLDEST && version <= OPSET_NEWEST);
-}
-
 /* Checks that the run does not write over its inputs. Of the model's weights the user's file knows
    them all. */
 static bool inputs_spared(Run *r) {

@@ -11,10 +11,4 @@ bool run_open(Run *);
 /* Opens only the rules: for --list-rules, and again after the bodies of control flow were
    optimized. */
 bool run_open_library(Run *);
-/* The versions of ONNX's operator set that Isomer understands. Operators of older versions
-   broadcast by other rules, and the meaning of later ones is not known, so models of other versions
-   are copied unchanged. */
-enum { OPSET_OLDEST = 7, OPSET_NEWEST = 28 };
-/* Returns whether the model's version is one of these, or it imports no ONNX operators. */
-bool opset_known(const Model *);
 #endif

@@ -10,6 +10,11 @@
 
 double place_total(const PlaceGain *g) { return g->count * (g->before - g->after); }
 
+bool opset_known(const Model *m) {
+    const int64_t version = model_version(m);
+    return !version || (version >= OPSET_OLDEST && version <= OPSET_NEWEST);
+}
+
 double run_seconds(const Run *r) { return process_clock() - r->stats.start; }
 
 bool run_signalled(const Run *r) { return r->o->cancel && *r->o->cancel; }

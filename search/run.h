@@ -202,6 +202,12 @@ static inline bool run_changes_file(const Run *r) {
     return run_new_source(r) || (r->input_returned && r->fixed_bytes);
 }
 
+/* The versions of ONNX's operator set that Isomer understands. Operators of older versions
+   broadcast by other rules, and the meaning of later ones is not known, so models of other versions
+   are copied unchanged. */
+enum { OPSET_OLDEST = 7, OPSET_NEWEST = 28 };
+/* Returns whether the model's version is one of these, or it imports no ONNX operators. */
+bool opset_known(const Model *);
 /* Returns the seconds since the run began. */
 double run_seconds(const Run *);
 bool run_signalled(const Run *); /* whether the caller set *options.cancel */

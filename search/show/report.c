@@ -3,7 +3,6 @@
 #include "search/cost.h"
 #include "search/cost_model.h"
 #include "search/effect.h"
-#include "search/open.h"
 #include "search/show/report.h"
 #include <stdlib.h>
 #include <string.h>

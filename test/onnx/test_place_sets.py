@@ -236,8 +236,8 @@ def test_where_a_type_between_operators_changes_it_changes_between_all(run, pric
 @unsigned
 def test_bytes_stay_signed_where_products_of_two_kinds_saturate(run, optimize, pricing, tmp_path):
     """On a processor that adds products in 16 bits, results would change. A frozen run gives the
-    result of the run that measured, on any processor. A replay there says why it cannot follow the log.
-    """
+    result of the run that measured, on any processor. A replay there says why it cannot follow the
+    log."""
     options = ["-v", *pricing(MIXED)]
     generic = {**os.environ, "ISOMER_CPU": "generic"}
     done, out, _ = run(bytes_chain(tmp_path / "m.onnx", False), *options, env=generic)

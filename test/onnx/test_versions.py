@@ -314,7 +314,8 @@ def test_initializers_among_the_inputs(tool):
 NORMALIZED = """m (float[4, 8] x) => (float[4, 8] y)
     <float two = {2}, float eps = {1e-5}, float[8] s = {1, 2, 3, 4, 5, 6, 7, 8}> {
     r = Relu (x) q = Relu (r) u = ReduceMean <axes = [-1]> (q) d = Sub (q, u) p = Pow (d, two)
-    v = ReduceMean <axes = [-1]> (p) e = Add (v, eps) f = Sqrt (e) g = Div (d, f) h = Mul (g, s) y = Add (h, s) }"""
+    v = ReduceMean <axes = [-1]> (p) e = Add (v, eps) f = Sqrt (e) g = Div (d, f) h = Mul (g, s)
+    y = Add (h, s) }"""
 
 
 @pytest.mark.parametrize("opset, kind", [(13, "ReduceMean"), (17, "LayerNormalization")])

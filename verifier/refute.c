@@ -194,6 +194,10 @@ static bool run_graph(Refute *r, const Graph *g, bool *fails) {
         if (!run_node(r, live.v[k], fails)) return false;
     return true;
 }
+/* Runs the nodes of which only unread results of composites are computed, if there are any. */
+static bool run_unread(Refute *r, const Graph *side, const Graph *whole, bool *fails) {
+    return whole->nout == side->nout || run_graph(r, whole, fails);
+}
 static bool run_both(Refute *r) {
     memset(r->tensor, 0, sizeof *r->tensor * r->ntensor);
     for (int k = 0; k < r->i->ninput; k++)
@@ -204,10 +208,11 @@ static bool run_both(Refute *r) {
     r->fails[0] = r->fails[1] = false;
     if (!run_graph(r, &r->i->from, &r->fails[0]) || !run_graph(r, &r->i->to, &r->fails[1]))
         return false;
-    /* Nodes of which only unread results of composites are computed may fail, too. If those of the
-       left side cannot be computed, it is not known whether it fails. */
-    run_graph(r, &r->i->to_whole, &r->fails[1]);
-    if (!run_graph(r, &r->i->from_whole, &r->fails[0])) r->fails[1] = false;
+    /* What nobody reads may fail, too. If that of the left side cannot be computed, it is not known
+       whether it fails. */
+    const Instance *i = r->i;
+    run_unread(r, &i->to, &i->to_whole, &r->fails[1]);
+    if (!run_unread(r, &i->from, &i->from_whole, &r->fails[0])) r->fails[1] = false;
     return true;
 }
 

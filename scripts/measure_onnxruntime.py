@@ -29,7 +29,7 @@ With --identity alone it prints what it measures with, the version of ONNX Runti
 processor, and measures nothing.
 """
 
-import math, multiprocessing, os, random, signal, statistics, sys, time, traceback
+import contextlib, math, multiprocessing, os, random, signal, statistics, sys, time, traceback
 from concurrent.futures import ProcessPoolExecutor
 from packages import fail, identity, need, option_parser, positive
 
@@ -169,6 +169,21 @@ def measure(paths, feed, rounds, threads=1, few=None, visit=VISIT, budget=None, 
 def visits_of(paths, feed, rounds):
     """The visits of each file; [] for one that cannot be measured, with the reason."""
     return [(file.visits, file.reason) for file in measure(paths, feed, rounds)]
+
+
+@contextlib.contextmanager
+def small_pages():
+    """Processes that are started meanwhile get memory on pages of 4 KiB, whatever with-python has
+    asked for."""
+    known = os.environ.get("GLIBC_TUNABLES")
+    os.environ["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=0"
+    try:
+        yield
+    finally:
+        if known is None:
+            del os.environ["GLIBC_TUNABLES"]
+        else:
+            os.environ["GLIBC_TUNABLES"] = known
 
 
 def measure_in_new_process(paths, feed, rounds):

@@ -294,6 +294,20 @@ def test_measure_in_a_process_that_has_loaded_nothing(monkeypatch, tmp_path):
         measuring.measure_in_new_process(paths, feed, 3)
 
 
+@pytest.mark.parametrize("before", [None, "glibc.malloc.hugetlb=1"])
+def test_processes_on_small_pages(monkeypatch, before):
+    """They are asked for in the processes that are started meanwhile, and in no others."""
+    monkeypatch.syspath_prepend(os.path.join(ROOT, "scripts"))
+    measuring = importlib.import_module("measure_onnxruntime")
+    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
+    if before:
+        monkeypatch.setenv("GLIBC_TUNABLES", before)
+    say = ["sh", "-c", 'printf %s "$GLIBC_TUNABLES"']
+    with measuring.small_pages():
+        assert subprocess.check_output(say, text=True) == "glibc.malloc.hugetlb=0"
+    assert os.environ.get("GLIBC_TUNABLES") == before
+
+
 def test_measure_leaves_what_is_clearly_slower(monkeypatch):
     """If only the original is left, it is not timed further. A file that may gain has all
     rounds."""

@@ -137,7 +137,8 @@ static void check_program(World *w, Sig sig, Sizes sizes, ProgramRunner run) {
         Program *p = program_new(w, w->arena, sig, port, sizes);
         assert_non_null(p);
         Tensor in[3] = {{0}}, out = {0};
-        Lanes *lanes[3] = {0}, *y = arena_alloc_raw(w->arena, (size_t)p->nout * sizeof *y);
+        Lanes *lanes[PROGRAM_INPUTS] = {0},
+              *y = arena_alloc_raw(w->arena, (size_t)p->nout * sizeof *y);
         Lanes *temp = arena_alloc_raw(w->arena, (size_t)p->ntemp * sizeof *temp);
         for (int k = 0; k <= i->nin; k++) {
             const Type *x = type_get(w, k < i->nin ? i->in[k] : i->out[port]);

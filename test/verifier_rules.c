@@ -73,7 +73,7 @@ static void test_reals(void **state) {
 }
 static void test_attacks(void **state) {
     (void)state;
-    check_corpus("test/cases/verifier/attacks.rules", 120, 443, 129);
+    check_corpus("test/cases/verifier/attacks.rules", 120, 491, 81);
 }
 static void test_needs(void **state) {
     (void)state;
@@ -94,6 +94,10 @@ static void test_axioms_of_groups(void **state) {
 static void test_resize(void **state) {
     (void)state;
     check_corpus("test/cases/verifier/resize.rules", 3, 7, 0);
+}
+static void test_edges(void **state) {
+    (void)state;
+    check_corpus("test/cases/verifier/edges.rules", 3, 9, 0);
 }
 static void test_planted(void **state) {
     (void)state;
@@ -462,6 +466,7 @@ int main(void) {
         cmocka_unit_test(test_axioms),
         cmocka_unit_test(test_axioms_of_groups),
         cmocka_unit_test(test_resize),
+        cmocka_unit_test(test_edges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

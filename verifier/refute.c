@@ -6,21 +6,25 @@
    elements are compared in doubles, and only a difference far above rounding counts.
 
    Data without a zero come first, so that a counterexample does not depend on a division by zero if
-   there is another one. Values that are not defined (1/0, the root of a negative number) are at
+   there is another one. Data near the limits of integers and near the numbers in the definitions
+   come last; where integers of up to 32 bits leave their type there, they go on modulo 2^bits, as
+   in a run. Values that are not defined (1/0, the root of a negative number) are at
    first not compared. If nothing else is found, an element that only the left side defines counts,
    too. */
 #include "verifier/refute.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
 #include "ops/core/eval.h"
+#include "verifier/edges.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 /* TRIES: how often sizes are drawn. COUNT_MAX: the default for RefuteOptions.elements. */
 enum { TRIES = 6000, COUNT_MAX = 4096 };
-/* Kinds of data. DATA_SPREAD has numbers close together and far apart. */
-enum Data { DATA_NONZERO, DATA_INTEGERS, DATA_POSITIVE, DATA_NEGATIVE, DATA_SPREAD };
+/* Kinds of data. DATA_SPREAD has numbers close together and far apart, DATA_EDGES those of
+   edges_draw(). */
+enum Data { DATA_NONZERO, DATA_INTEGERS, DATA_POSITIVE, DATA_NEGATIVE, DATA_SPREAD, DATA_EDGES };
 static const double margin = 1e-6;
 
 typedef struct Refute {
@@ -41,6 +45,7 @@ typedef struct Refute {
     const uint32_t *param;
     Number *param_value;
     enum Data data;
+    Edges edges;
     int64_t elements; /* the most elements of a tensor */
     bool fails[2];    /* on the left, on the right: an index in the data is outside its axis */
     bool left_only;   /* searches for elements that only the left side defines */
@@ -119,6 +124,7 @@ static const int64_t spread[] = {0, 1, 32, 4004}; /* in sixteenths: near 0, beyo
 static Number datum(Refute *r, DType t) {
     int64_t n = (int64_t)random_below(&r->random, 7) - 3;
     char class = dtype_class(t);
+    if (r->data == DATA_EDGES) return edges_draw(&r->edges, &r->random, r->num, t);
     if (t == DT_BOOL) return r->num->ratio(n > 0, 1);
     /* For integers, values that are likely to be places on an axis. */
     if (class == 'U' || (class == 'I' && r->data != DATA_INTEGERS))
@@ -144,8 +150,15 @@ static bool fill_constant(Refute *r, Value v, const void *bytes) {
     for (int64_t k = 0; k < n; k++) t->v[k] = r->num->real(element_real(d, bytes, k));
     return true;
 }
-/* Returns whether integers stay in their type. Data with which they leave it show nothing. */
-static bool in_type(const Refute *r, DType d, const Tensor *t) {
+/* Whether attributes state elements, which may be numbers that the type does not have. */
+static bool states_elements(const Op *op) {
+    bool any = false;
+    for (int k = 0; k < attrs_count(op->attrs); k++) any |= op->attrs[k].element;
+    return any;
+}
+/* Returns whether integers stay in their type, or are brought back to it. Data with which they
+   leave it for good show nothing. */
+static bool in_type(const Refute *r, const Op *op, DType d, const Tensor *t) {
     const char class = dtype_class(d);
     const int64_t n = class == 'I' || class == 'U' ? tensor_count(t) : 0;
     const double end = ldexp(1, dtype_bits(d) - (class == 'I')), exact = 0x1p53;
@@ -153,6 +166,8 @@ static bool in_type(const Refute *r, DType d, const Tensor *t) {
     for (int64_t k = 0; k < n && good; k++) {
         const double x = r->num->known(t->v[k]) ? r->num->approx(t->v[k]) : 0;
         good = x <= end && x >= (class == 'I' ? -end : 0) && (x < end || end > exact);
+        if (!good && r->data == DATA_EDGES && !states_elements(op))
+            good = edges_wrap(&r->edges, r->num, d, &t->v[k]);
     }
     return good;
 }
@@ -170,7 +185,7 @@ static bool compute_node(Refute *r, const Node *n, bool *fails) {
         Eval eval = {r->w,        r->num,   r->sizes,       n->nin, in,
                      r->i->nreal, r->param, r->param_value, fails};
         good = e && shape_of(r, n->out + (Value)k, t) && eval_tensor(&eval, e, t, NULL) &&
-               in_type(r, value_type(r->w, n->out + (Value)k)->dtype, t);
+               in_type(r, n->op, value_type(r->w, n->out + (Value)k)->dtype, t);
     }
     for (int k = 0; k < n->nout && !good; k++) r->tensor[n->out + (Value)k].v = NULL;
     return good;
@@ -272,32 +287,33 @@ static void tensor_print(const Refute *r, const Tensor *x, Text *t) {
 }
 static void describe_inputs(const Refute *r, int output, int64_t at, Text *t) {
     const Tensor *a = &r->tensor[r->i->from.out[output]], *b = &r->tensor[r->i->to.out[output]];
-    const char *sep = "sizes ";
-    for (int k = 0; k < r->i->nsymbol; k++, sep = ", ")
-        text_add(t, "%s%s=%lld", sep, world_text(r->w, symbol_def(r->w, r->i->symbol[k]).word),
+    const char *line = "";
+    for (int k = 0; k < r->i->nsymbol; k++, line = "\n")
+        text_add(t, "%s%s=%lld", k ? ", " : "sizes ",
+                 world_text(r->w, symbol_def(r->w, r->i->symbol[k]).word),
                  (long long)r->value[r->i->symbol[k]]);
-    for (int k = 0; k < r->i->nreal; k++) {
-        text_add(t, "\nreal %s=", r->i->real[k]);
+    for (int k = 0; k < r->i->nreal; k++, line = "\n") {
+        text_add(t, "%sreal %s=", line, r->i->real[k]);
         number_print(r, r->param_value[k], t);
     }
-    for (int k = 0; k < r->i->ninput; k++) {
-        text_add(t, "\ninput %%%s ", input_name(r->w, r->i->input[k]));
+    for (int k = 0; k < r->i->ninput; k++, line = "\n") {
+        text_add(t, "%sinput %%%s ", line, input_name(r->w, r->i->input[k]));
         tensor_print(r, &r->tensor[r->i->input[k]], t);
     }
     if (at == OTHER_SIZES) {
-        text_add(t, "\noutput %d has other sizes: ", output + 1);
+        text_add(t, "%soutput %d has other sizes: ", line, output + 1);
         tensor_print(r, a, t);
         text_add(t, " and ");
         tensor_print(r, b, t);
         return;
     }
     if (at == FAILS) {
-        text_add(t, "\nan index on the right side is outside its axis");
+        text_add(t, "%san index on the right side is outside its axis", line);
         return;
     }
     int64_t index[RANK_MAX], rest = at;
     for (int k = a->rank; k--; rest /= a->dim[k]) index[k] = rest % a->dim[k];
-    text_add(t, "\noutput %d at [", output + 1);
+    text_add(t, "%soutput %d at [", line, output + 1);
     for (int k = 0; k < a->rank; k++) text_add(t, k ? ", %lld" : "%lld", (long long)index[k]);
     text_add(t, "]: left ");
     number_print(r, a->v[at], t);
@@ -346,7 +362,7 @@ static bool try_data(Refute *r, Refutation *out) {
     for (int k = 0; k < r->i->from.nout; k++)
         known &= any_known(r, &r->tensor[r->i->from.out[k]]) &&
                  any_known(r, &r->tensor[r->i->to.out[k]]);
-    if (known) return true;
+    if (known || r->data == DATA_EDGES) return true; /* doubles would round such numbers */
     r->num = &numbers_real;
     r->random = before;
     if (!run_both(r)) return false;
@@ -408,6 +424,10 @@ Refutation refute_instance(World *w, Arena *arena, const Instance *i, const Refu
     r->left_only = true;
     if (!out.found && !o->defined_only)
         try_shapes(r, o->shapes, DATA_INTEGERS, DATA_POSITIVE, &out);
+    if (out.found || o->quick) return out;
+    r->left_only = false;
+    r->edges = edges_of(w, arena, i);
+    if (edges_any(&r->edges)) try_shapes(r, o->shapes, DATA_EDGES, DATA_EDGES, &out);
     return out;
 }
 

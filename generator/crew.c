@@ -12,6 +12,7 @@ static bool thread_open(CrewThread *x, const Space *like, uint64_t seed, Error *
     x->s = space_parse(x->w, like->path, like->text, like->text_size, e);
     if (!x->s) return false;
     x->s->exponents = like->exponents;
+    x->s->reach = like->reach;
     x->first = values_new(x->s, 0, seed);
     x->second = values_new(x->s, 1, random_at(seed, 2));
     x->lift = lift_new(&x->escape, x->s, random_at(seed, 3));

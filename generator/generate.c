@@ -214,7 +214,7 @@ static uint64_t keys_digest(const Generator *g) {
     enum { SOME = 4 };
     Lanes x[SOME];
     memset(x, 0, sizeof x);
-    lanes_draw(x, SOME, random_at(g->o->seed, g->o->exhaustive));
+    lanes_draw(x, SOME, random_at(g->o->seed, g->o->exhaustive), g->s->reach);
     return g->s->digest ^ hash_bytes(x, sizeof x);
 }
 
@@ -247,7 +247,7 @@ bool generate(const GenerateOptions *o, Arena *a, Text *out, GenerateReport *rep
     g->s = space_read(g->w, o->set, e);
     bool ok = g->s != NULL;
     if (ok) {
-        g->s->exponents = space_has_functions(g->s);
+        space_find_traits(g->s);
         g->classes = term_classes_new(g->s);
         g->candidates = candidates_new(a);
         g->basis = basis_new(g->s, a);

@@ -27,6 +27,7 @@ Lift *lift_new(Escape *escape, const Space *like, uint64_t seed) {
     l->arena = arena_new(escape, 0);
     programs_open(l);
     l->run = program_runner(true);
+    l->reach = like->reach;
     l->mark = world_mark(w);
     return l;
 }
@@ -37,6 +38,7 @@ Lift *lift_over(World *w, uint64_t seed) {
     l->arena = arena_new(arena_escape(w->arena), 0);
     programs_open(l);
     l->run = program_runner(true);
+    l->reach = LANES_REACH;
     l->mode = LIFT_NUMBERS;
     return l;
 }

@@ -4,6 +4,7 @@
 #define ISOMER_LIFT_INNER_H
 #include "generator/lift.h"
 #include "generator/program.h"
+#include "generator/values.h"
 #include "graphs/rewrite.h"
 
 enum { LIFT_SYMBOLS = 96, LIFT_EQUATIONS = 256, LIFT_FREE_LISTS = 8, LIFT_POSITIVE = 4 };
@@ -23,6 +24,7 @@ struct Lift {
     Program **program;
     int program_room;
     ProgramRunner run;
+    int reach;           /* for lanes_draw */
     uint64_t seed, draw; /* draw: the seed for the candidate in hand */
     LiftMode mode;
     bool one_way; /* the right side may be defined where the left is not */

@@ -3,6 +3,7 @@
    generator/README.md specifies the notation. Each line is one statement. The order is fixed: sizes
    and their values come first, then inputs, then operators. */
 #include "generator/space.h"
+#include "generator/values.h"
 #include "ops/base/text.h"
 #include <string.h>
 
@@ -260,6 +261,7 @@ static const char *base_name(Arena *a, const char *path) {
 Space *space_parse(World *w, const char *path, const char *text, size_t n, Error *e) {
     Error mine = {0};
     Space *s = ARENA_NEW(w->arena, Space, 1);
+    s->reach = LANES_REACH;
     *s = (Space){.w = w,
                  .arena = w->arena,
                  .path = path,

@@ -79,6 +79,7 @@ typedef struct Space {
     Variant *op;
     int most_arguments; /* the most that any operator has */
     bool exponents; /* values carry their second residue, because some operator calls a function */
+    int reach;      /* for lanes_draw */
     int nshape, shape_room;
     ShapeInfo *shape;
     int ntyping, typing_room;
@@ -103,9 +104,10 @@ bool space_type_term(Space *, const Term *, ShapeId shape[REF_OUT + 2 * TERM_OPS
 /* The number of this sort and type, which is added if new. Returns 0 if at some stage the type has
    no elements or more than ELEMENTS_MAX. */
 ShapeId space_shape_put(Space *, int sort, TypeId);
-/* Whether the definition of some operator calls a function, so that values need their second
-   residue. An operator that accepts no combination of declared inputs counts as one that does. */
-bool space_has_functions(Space *);
+/* Sets what depends on the definitions of the operators on declared inputs: exponents (true also if
+   an operator accepts no combination of these inputs), and reach, so that many numbers lie beyond
+   every number that a definition compares with. */
+void space_find_traits(Space *);
 /* The sizes of a stage as values of symbols. The array lives in the World's scratch arena. */
 Sizes space_sizes(const Space *, int stage);
 #endif

@@ -142,7 +142,7 @@ static bool sample_node(Sample *s, NodeId id) {
         s->tensor[v] = arena_alloc_raw(l->arena, (size_t)s->count[v] * sizeof(Lanes));
         if (input_name(l->w, v)) {
             lanes_draw_type(s->tensor[v], (int)s->count[v], random_at(s->seed, v),
-                            value_type(l->w, v)->dtype, s->boundary);
+                            value_type(l->w, v)->dtype, s->boundary, l->reach);
             continue;
         }
         const Program *program = program_at(s, &node, p);

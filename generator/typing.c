@@ -6,7 +6,9 @@
    choice follows from the first equation that is linear in it. */
 #include "generator/space.h"
 #include "generator/program.h"
+#include "generator/values.h"
 #include "ops/operator/value.h"
+#include <math.h>
 #include <string.h>
 
 const ShapeInfo *space_shape(const Space *s, ShapeId id) { return &s->shape[id - 1]; }
@@ -195,30 +197,53 @@ bool space_type_term(Space *s, const Term *t, ShapeId shape[REF_OUT + 2 * TERM_O
     return true;
 }
 
-/* Whether the operator calls a function on some combination of declared inputs, arguments before k
-   being chosen. *typed becomes true if it accepts some combination. */
-static bool calls_function(Space *s, int op, int k, ShapeId arg[], bool *typed) {
+/* ---- what values need */
+
+typedef struct Traits {
+    bool typed, calls; /* it accepts some arguments; its definition calls a function */
+    double most;       /* the greatest magnitude of a number that its definition compares with */
+} Traits;
+static void note_compared(const World *w, Ex e, double *most) {
+    ExNode n;
+    double value;
+    ex_get(w, e, &n);
+    for (int k = 0; k < ex_children(n.kind); k++) {
+        if (!n.child[k]) continue;
+        const bool compared = n.kind == EX_MAX2 || n.kind == EX_MIN2;
+        if (compared && ex_number(w, n.child[k], &value)) *most = fmax(*most, fabs(value));
+        note_compared(w, n.child[k], most);
+    }
+}
+/* Goes through all combinations of declared inputs as arguments from k on. */
+static void note_traits(Space *s, int op, int k, ShapeId arg[], Traits *x) {
     if (k < s->form[op].narg) {
         for (int kind = 0; kind < s->nkind; kind++) {
             arg[k] = s->kind[kind].shape;
-            if (calls_function(s, op, k + 1, arg, typed)) return true;
+            note_traits(s, op, k + 1, arg, x);
         }
-        return false;
+        return;
     }
     Typing *t = space_type(s, op, arg);
-    if (!t) return false;
+    if (!t) return;
     ArenaMark mark = arena_mark(s->w->scratch);
-    const Program *p = program_new(s->w, s->arena, t->sig, 0, space_sizes(s, 0));
+    const Program *p = x->calls ? NULL : program_new(s->w, s->arena, t->sig, 0, space_sizes(s, 0));
     arena_reset(s->w->scratch, mark);
-    *typed = true;
-    return !p || p->calls;
+    x->calls |= !p || p->calls;
+    if (!x->typed)
+        for (int port = 0; port < t->nout; port++)
+            note_compared(s->w, sig_define(s->w, t->sig, port), &x->most);
+    x->typed = true;
 }
 
-bool space_has_functions(Space *s) {
+void space_find_traits(Space *s) {
+    enum { REACH_MAX = 64 };
     ShapeId arg[TERM_ARGS] = {0};
+    double most = 0;
     for (int op = 0; op < s->nop; op++) {
-        bool typed = false;
-        if (calls_function(s, op, 0, arg, &typed) || !typed) return true;
+        Traits x = {0};
+        note_traits(s, op, 0, arg, &x);
+        s->exponents |= x.calls || !x.typed;
+        most = fmax(most, x.most);
     }
-    return false;
+    for (s->reach = LANES_REACH; s->reach < most && s->reach < REACH_MAX;) s->reach *= 2;
 }

@@ -13,8 +13,8 @@ enum { MEMO = 1 << 12 };
 
 /* How a variable is drawn at the eight points: with both signs at two; with one sign or both, at
    random, at three (where all elements have one sign, functions of the sign are not told apart);
-   four times as large at one; as small multiples of 1/2, among them 0, at two, where a division by
-   zero has no value and a logarithm may be 0. */
+   `reach` times as large at one; as small multiples of 1/2, among them 0, at two, where a division
+   by zero has no value and a logarithm may be 0. */
 typedef enum Draw { DRAW_ANY, DRAW_NEGATIVE, DRAW_POSITIVE, DRAW_LARGE, DRAW_HALVES } Draw;
 static Draw draw_at(uint64_t seed, int lane) {
     if (lane < 2) return DRAW_ANY;
@@ -25,29 +25,31 @@ static Draw draw_at(uint64_t seed, int lane) {
 }
 
 enum { BITS = 27, HIGHEST = 1 << (BITS + 1) }; /* multiples of 2^-BITS, below 2 */
-static int64_t drawn(uint64_t r, Draw how) {
+static int64_t drawn(uint64_t r, Draw how, int reach) {
     int64_t v = (int64_t)(r >> 20 & (2 * HIGHEST - 1)) - HIGHEST;
     if (how == DRAW_HALVES) return ((int64_t)(r >> 33) % 11 - 5) * (1 << (BITS - 1));
     if ((how == DRAW_NEGATIVE && v > 0) || (how == DRAW_POSITIVE && v < 0)) v = -v;
     if (!v) v = 1;
-    return how == DRAW_LARGE ? 4 * v : v;
+    return how == DRAW_LARGE ? reach * v : v;
 }
 
-static void draw_lanes(Lanes *x, int n, uint64_t seed, bool halves) {
+static uint32_t residue_of(int64_t v, int64_t modulus, uint32_t unit) {
+    return (uint32_t)((uint64_t)((v % modulus + modulus) % modulus) * unit % (uint64_t)modulus);
+}
+static void draw_lanes(Lanes *x, int n, uint64_t seed, bool halves, int reach) {
     Residue unit = numbers_residue.ratio(1, 1 << BITS).residue;
     for (int l = 0; l < LANES; l++) {
         Draw how = halves ? DRAW_HALVES : draw_at(seed, l);
         for (int k = 0; k < n; k++) {
-            int64_t v = drawn(random_at(seed, (uint64_t)(1 + k) * LANES + (uint64_t)l), how);
-            x[k].p[l] = (uint32_t)((uint64_t)(v + RESIDUE_P) % RESIDUE_P * unit.p % RESIDUE_P);
-            x[k].q[l] =
-                (uint32_t)((uint64_t)(v + 2ll * RESIDUE_Q) % RESIDUE_Q * unit.q % RESIDUE_Q);
+            int64_t v = drawn(random_at(seed, (uint64_t)(1 + k) * LANES + (uint64_t)l), how, reach);
+            x[k].p[l] = residue_of(v, RESIDUE_P, unit.p);
+            x[k].q[l] = residue_of(v, RESIDUE_Q, unit.q);
             x[k].order[l] = (double)v / (1 << BITS);
         }
     }
 }
 
-void lanes_draw(Lanes *x, int n, uint64_t seed) { draw_lanes(x, n, seed, false); }
+void lanes_draw(Lanes *x, int n, uint64_t seed, int reach) { draw_lanes(x, n, seed, false, reach); }
 
 enum { WHOLE_SMALL = 300 }; /* bound of integers with more than 8 bits */
 static int64_t drawn_whole(uint64_t r, DType t) {
@@ -59,10 +61,10 @@ static int64_t drawn_whole(uint64_t r, DType t) {
     return low + (int64_t)((r >> 33) % (uint64_t)(most - low));
 }
 
-void lanes_draw_type(Lanes *x, int n, uint64_t seed, DType t, bool halves) {
+void lanes_draw_type(Lanes *x, int n, uint64_t seed, DType t, bool halves, int reach) {
     const char class = dtype_class(t);
     if (class != 'B' && class != 'I' && class != 'U') {
-        draw_lanes(x, n, seed, halves);
+        draw_lanes(x, n, seed, halves, reach);
         return;
     }
     for (int k = 0; k < n; k++)
@@ -93,7 +95,8 @@ Values *values_new(Space *s, int stage, uint64_t seed) {
             int n = space_shape(s, s->kind[k].shape)->count[stage];
             v->pool[k][j] = arena_alloc_raw(s->arena, (size_t)n * sizeof(Lanes));
             lanes_draw(v->pool[k][j], n,
-                       random_at(seed, (uint64_t)(stage * SPACE_KINDS + k) * POOL + (uint64_t)j));
+                       random_at(seed, (uint64_t)(stage * SPACE_KINDS + k) * POOL + (uint64_t)j),
+                       s->reach);
         }
     for (int i = 0; i < TERM_OPS; i++) {
         InstructionValues *c = &v->instruction[i];

@@ -51,11 +51,14 @@ typedef struct Values {
     Naming name; /* the naming that is being evaluated */
 } Values;
 
-void lanes_draw(Lanes *, int n, uint64_t seed); /* random floats */
+/* Draws random floats: at seven of the eight points below 2 or multiples of 1/2 up to 5/2 in
+   magnitude; at one point below 2 * reach. LANES_REACH is the least reach. */
+enum { LANES_REACH = 4 };
+void lanes_draw(Lanes *, int n, uint64_t seed, int reach);
 /* Draws elements of an element type: floats as lanes_draw does or, with `halves`, multiples of 1/2
    from -5/2 to 5/2; truth values; integers that the type holds, all of them for 8 bits and small
    ones for more. */
-void lanes_draw_type(Lanes *, int n, uint64_t seed, DType, bool halves);
+void lanes_draw_type(Lanes *, int n, uint64_t seed, DType, bool halves, int reach);
 bool lanes_known(const Lanes *, int n); /* whether at least one in eight of the values is known */
 /* Draws the pools of random tensors at the sizes of a stage. Freed by values_free. */
 Values *values_new(Space *, int stage, uint64_t seed);

@@ -110,6 +110,22 @@ static void a_killed_run_goes_on(void **state) {
     remove_folder(path);
 }
 
+/* A bound that no number reached would make clip equal to relu or to its argument, and rules about
+   it would be lost with it. */
+static void bounds_are_reached(void **state) {
+    (void)state;
+    GenerateOptions o = defaults;
+    o.set = "test/cases/generator/bounds.set";
+    o.size = 2;
+    Run r = run(&o);
+    if (!r.ok) fail_msg("%s", r.error.reason);
+    static const char *const wrong[] = {"%1 = clip %x1 min=-12 max=20\n  out %1\nto\n  out %x1\n",
+                                        "%1 = clip %x1 min=0 max=20\n  out %1\nto\n  %1 = relu"};
+    for (int k = 0; k < 2; k++) assert_null(strstr(r.out.data, wrong[k]));
+    assert_int_equal(r.report.rules, 10);
+    arena_free(r.arena);
+}
+
 static void runs_of_another_seed_are_refused(void **state) {
     (void)state;
     char path[64];
@@ -407,6 +423,7 @@ int main(void) {
         cmocka_unit_test(memory_does_not_matter),
         cmocka_unit_test(shards_agree),
         cmocka_unit_test(a_killed_run_goes_on),
+        cmocka_unit_test(bounds_are_reached),
         cmocka_unit_test(runs_of_another_seed_are_refused),
         cmocka_unit_test(representatives_suffice),
         cmocka_unit_test(seeds_find_the_same_classes),

@@ -149,7 +149,8 @@ static void check_program(World *w, Sig sig, Sizes sizes, ProgramRunner run) {
             to->v = ARENA_NEW(w->arena, Number, tensor_count(to));
             if (k == i->nin) break;
             lanes[k] = arena_alloc_raw(w->arena, (size_t)tensor_count(to) * sizeof **lanes);
-            lanes_draw_type(lanes[k], (int)tensor_count(to), (uint64_t)k + 7, x->dtype, false);
+            lanes_draw_type(lanes[k], (int)tensor_count(to), (uint64_t)k + 7, x->dtype, false,
+                            LANES_REACH);
         }
         run.run(p, (const Lanes *const *)lanes, temp, y);
         for (int l = 0; l < LANES; l++) {
@@ -237,7 +238,7 @@ static void numbers_are_drawn_by_type(void **state) {
     (void)state;
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         double low = 1e9, high = -1e9;
-        lanes_draw_type(x, N, k, rows[k].type, false);
+        lanes_draw_type(x, N, k, rows[k].type, false, LANES_REACH);
         for (int j = 0; j < N; j++)
             for (int l = 0; l < LANES; l++) {
                 const double v = x[j].order[l];

@@ -51,7 +51,8 @@ static void make_positive(Lanes *x, int n) {
 static const Lanes *input_at(Search *s, Value v, const char *name, int n) {
     Lanes *x = arena_alloc_raw(s->a, (size_t)n * sizeof *x);
     const DType type = value_type(s->w, v)->dtype;
-    lanes_draw_type(x, n, random_at(s->o->seed, hash_bytes(name, strlen(name))), type, false);
+    lanes_draw_type(x, n, random_at(s->o->seed, hash_bytes(name, strlen(name))), type, false,
+                    LANES_REACH);
     if (value_is_constant(s, v) && type != DT_BOOL) {
         flatten(x, n);
         if (s->positive) make_positive(x, n);

@@ -224,7 +224,7 @@ static const Lanes *drawn_at(Search *s, TypeId type, uint64_t seed) {
     int n = count_of(s, type);
     if (n < 0) return NULL;
     Lanes *x = arena_alloc_raw(s->l->arena, (size_t)n * sizeof *x);
-    lanes_draw(x, n, random_at(seed, type));
+    lanes_draw(x, n, random_at(seed, type), LANES_REACH);
     return x;
 }
 

@@ -96,6 +96,9 @@ static bool attr_build(Build *b, const NodeLine *l, const LineAttr *a, Value fir
     const AttrDef *def = &l->op->attrs[a->def];
     const Binding *v = a->variable ? binding(b, a->variable, def->kind) : NULL;
     if (a->variable && list_variable(b, def, a->variable, first, out)) return true;
+    if (a->variable && !v && def->words)
+        return scan_fail(&b->scan, l->at, "%s=%s: expected one of: %s", def->name, a->variable,
+                         def->words);
     if (a->variable && !v)
         return scan_fail(&b->scan, l->at, "%s=%s: the variable %s is not defined", def->name,
                          a->variable, a->variable);

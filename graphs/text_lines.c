@@ -99,6 +99,14 @@ static bool attr_value(World *w, Arena *a, Scan *s, const AttrDef *def, LineAttr
     return true;
 }
 
+/* Reports an attribute that the operator does not have, and says which ones it has. */
+static bool unknown_attribute(Arena *a, Scan *s, const char *at, const Op *op, const char *name) {
+    Text all = text_new(a);
+    for (int k = 0; k < attrs_count(op->attrs); k++)
+        text_add(&all, "%s%s", k ? ", " : "", op->attrs[k].name);
+    return scan_fail(s, at, "%s has no attribute %s%s%s", op->name, name,
+                     all.size ? "; it has " : "; it has none", all.size ? all.data : "");
+}
 static bool attrs_parse(World *w, Arena *a, Scan *s, NodeLine *l) {
     LineAttr list[ATTRS_MAX];
     char name[128];
@@ -106,7 +114,7 @@ static bool attrs_parse(World *w, Arena *a, Scan *s, NodeLine *l) {
     for (const char *at = (scan_blank(s), s->at); scan_name(s, name, sizeof name);
          at = (scan_blank(s), s->at)) {
         int def = attrs_find(l->op->attrs, name);
-        if (def < 0) return scan_fail(s, at, "%s has no attribute %s", l->op->name, name);
+        if (def < 0) return unknown_attribute(a, s, at, l->op, name);
         for (int k = 0; k < l->nattr; k++)
             if (list[k].def == def) return scan_fail(s, at, "%s is given twice", name);
         if (!scan_char(s, '=')) return scan_fail(s, s->at, "expected = after %s", name);

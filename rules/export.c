@@ -27,7 +27,8 @@ static const char *objection(Export *x, const Rule *rule) {
     if (rule_check(x->w, rule, &e)) return NULL;
     const char *own = arena_format(x->arena, "rule %s: ", rule->name);
     bool named = !strncmp(e.reason, own, strlen(own));
-    return arena_format(x->arena, "%s", e.reason + (named ? strlen(own) : 0));
+    const char *reason = e.reason + (named ? strlen(own) : 0);
+    return arena_string(x->arena, reason, strcspn(reason, "\n")); /* the line of the rule follows */
 }
 
 static bool has_operator(const ExportOptions *o, const char *name) {

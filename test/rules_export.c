@@ -99,7 +99,8 @@ static const char rules[] =
     "rule open\n  %x : F [n]\nfrom\n  %y = exp %x\n  out %y\nto\n  out %x\n"
     "rule false\n  %x : F [n]\nfrom\n  %y = log %x\n  out %y\nto\n  out %x\n"
     "rule loose\n  %x : F [n]\nfrom\n  %y = add %x %x\n  out %y\nto\n  %y = mul %x %x\n  out %y\n"
-    "where n == 0\n";
+    "where n == 0\n"
+    "rule foreign\n  %x : F [n]\nfrom\n  %y = pixelnorm %x\n  out %y\nto\n  out %x\n";
 
 typedef struct Fixture {
     World *w;
@@ -121,6 +122,7 @@ static void open_fixture(Fixture *f) {
         r->classes = !strcmp(r->name, "loose") ? CLASS_REASSOCIATES : 0;
         rule_seal(f->w, f->arena, r);
         if (!strcmp(r->name, "edited")) r->classes = CLASS_DROPS;
+        if (!strcmp(r->name, "foreign")) memset(r->digest, '0', 32); /* of another build */
         if (!strcmp(r->name, "old")) rule_forge(f->arena, r, "0123456789abcdef0123456789abcdef");
         if (!strcmp(r->name, "false")) r->verdict = VERDICT_REFUTED;
     }
@@ -143,11 +145,13 @@ static void test_only_what_is_proved(void **state) {
     static const char *const left[][2] = {{"edited", "was not written by verify-rules"},
                                           {"old", "definition of one of its operators has changed"},
                                           {"open", "no verdict"},
-                                          {"false", "refuted"}};
-    assert_int_equal(f.x.unproved.n, 4);
-    for (int k = 0; k < 4; k++) {
+                                          {"false", "refuted"},
+                                          {"foreign", "unknown operator \"pixelnorm\""}};
+    assert_int_equal(f.x.unproved.n, 5);
+    for (int k = 0; k < 5; k++) {
         assert_string_equal(f.x.unproved.v[k].first, left[k][0]);
         assert_non_null(strstr(f.x.unproved.v[k].text, left[k][1]));
+        assert_null(strchr(f.x.unproved.v[k].text, '\n'));
         assert_int_equal(f.x.unproved.v[k].count, 1);
     }
     close_fixture(&f);

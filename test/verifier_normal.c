@@ -10,6 +10,7 @@
 #include "ops/core/eval.h"
 #include "test/shared/rule_trial.h"
 #include "verifier/import.h"
+#include "verifier/scope.h"
 #include "verifier/sizes.h"
 #include <math.h>
 #include <stdio.h>
@@ -247,7 +248,8 @@ static void note_operators(Check *c, const Graph *g, bool *covered) {
     NodeList live = graph_live(c->p.w, c->t.arena, g);
     for (int k = 0; k < live.n; k++) covered[node_get(c->p.w, live.v[k]).op_index] = true;
 }
-static void check_rule(const Rule *rule, const int length[], bool exact, bool *covered) {
+/* Opens a check of the left side. Allocates *c; the caller frees it with close_check(). */
+static Check *open_check(const Rule *rule, const int length[], bool exact) {
     Check *c = mem_realloc(NULL, sizeof *c);
     memset(c, 0, sizeof *c);
     for (int k = 0; k < SYMBOLS_MAX; k++) c->value[k] = SIZE_UNKNOWN;
@@ -256,31 +258,45 @@ static void check_rule(const Rule *rule, const int length[], bool exact, bool *c
     Error e = {0};
     World *w = c->t.w;
     assert_true(graph_expand(w, c->t.arena, &c->t.instance.from, &c->from, &map, &e));
+    DType *type = ARENA_NEW(c->t.arena, DType, c->from.nin);
+    for (int k = 0; k < c->from.nin; k++) type[k] = value_type(w, c->from.in[k])->dtype;
     c->p = (Prover){.w = w,
                     .arena = c->t.arena,
                     .check = switches_all,
                     .escape = &c->escape,
                     .solver = solver_new(w, c->t.arena, 0),
                     .exact = exact,
+                    .type = type,
+                    .ninput = c->from.nin,
                     .most_steps = 1000000};
+    normal_init(&c->p);
+    assert_true(size_facts(w, c->t.arena, &c->t.instance, &c->facts));
+    for (int k = 0; k < c->facts.nfact; k++) solver_assume(c->p.solver, c->facts.fact[k]);
+    c->p.nsize = c->facts.nsize;
+    c->p.size = c->facts.size;
+    c->p.size_low = c->facts.low;
+    c->import = (NfImport){.p = &c->p,
+                           .ninput = c->from.nin,
+                           .input = c->from.in,
+                           .nsolved = c->facts.nsolved,
+                           .from = c->facts.from,
+                           .to = c->facts.to};
+    import_init(&c->import);
+    c->tensor = ARENA_NEW(c->t.arena, Tensor, value_last(w) + 2);
+    c->random = (Random){11, 0};
+    for (int k = 0; k < c->t.instance.nreal; k++)
+        c->param[k] = world_word(w, c->t.instance.real[k]);
+    return c;
+}
+static void close_check(Check *c) {
+    normal_done(&c->p);
+    solver_free(c->p.solver);
+    trial_close(&c->t);
+    mem_realloc(c, 0);
+}
+static void check_rule(const Rule *rule, const int length[], bool exact, bool *covered) {
+    Check *c = open_check(rule, length, exact);
     if (!setjmp(c->escape.here)) {
-        normal_init(&c->p);
-        assert_true(size_facts(w, c->t.arena, &c->t.instance, &c->facts));
-        for (int k = 0; k < c->facts.nfact; k++) solver_assume(c->p.solver, c->facts.fact[k]);
-        c->p.nsize = c->facts.nsize;
-        c->p.size = c->facts.size;
-        c->p.size_low = c->facts.low;
-        c->import = (NfImport){.p = &c->p,
-                               .ninput = c->from.nin,
-                               .input = c->from.in,
-                               .nsolved = c->facts.nsolved,
-                               .from = c->facts.from,
-                               .to = c->facts.to};
-        import_init(&c->import);
-        c->tensor = ARENA_NEW(c->t.arena, Tensor, value_last(w) + 2);
-        c->random = (Random){11, 0};
-        for (int k = 0; k < c->t.instance.nreal; k++)
-            c->param[k] = world_word(w, c->t.instance.real[k]);
         Nf *form = ARENA_NEW(c->t.arena, Nf, c->from.nout);
         for (int k = 0; k < c->from.nout; k++) form[k] = import_value(&c->import, c->from.out[k]);
         compare_draws(c, form);
@@ -289,10 +305,7 @@ static void check_rule(const Rule *rule, const int length[], bool exact, bool *c
             note_operators(c, &c->from, covered);
         }
     } else fail_msg("%s: %s", rule->name, c->escape.error.reason);
-    normal_done(&c->p);
-    solver_free(c->p.solver);
-    trial_close(&c->t);
-    mem_realloc(c, 0);
+    close_check(c);
 }
 static void check_file(const char *path, bool *covered) {
     Arena *a = arena_new(NULL, 0);
@@ -311,6 +324,49 @@ static void test_corpora(void **state) {
     bool covered[256] = {false};
     check_file("test/cases/verifier/corpus_b.rules", covered);
     check_file("test/cases/verifier/further.rules", covered);
+}
+/* A choice by input `by`: 2 where its element plus 1 is 0, else the element of input 0. */
+static Ex choice_by(World *w, uint32_t by) {
+    ExNode at = {.kind = EX_AT, .n = 1, .dims = {poly_symbol(w, symbol_index(w, 0))}};
+    const Ex x = ex_make(w, &at);
+    at.word = by;
+    const Ex sum =
+        ex_make(w, &(ExNode){.kind = EX_ADD, .a = ex_make(w, &at), .b = ex_rational(w, 1, 1)});
+    return ex_make(w, &(ExNode){.kind = EX_WHERE, .a = x, .b = ex_rational(w, 2, 1), .c = sum});
+}
+/* The operator `where` takes truth values only, but a definition may choose by any integers. In a
+   choice by floats a condition would have to be solved in real numbers: it is refused. */
+static void test_choice_by_integers(void **state) {
+    (void)state;
+    static const char text[] = "rule r\n  %x : F [4]   %i : I64 [4]\nfrom\n  %y = gatherelements "
+                               "%x %i axis=0\n  out %y\nto\n  out %x\n";
+    Arena *a = arena_new(NULL, 0);
+    RuleSet set = {.arena = a};
+    Error e = {0};
+    Number value[2][4] = {{{.real = 5}, {.real = 6}, {.real = 7}, {.real = 8}},
+                          {{.real = -1}, {.real = 0}, {.real = 1}, {.real = -7}}};
+    assert_true(rules_parse(a, "test", text, strlen(text), &set, &e));
+    Check *c = open_check(&set.v[0], (int[RULE_BLOCKS]){0}, false);
+    const Value y = c->from.out[0];
+    const Node node = node_get(c->p.w, value_node(c->p.w, y));
+    volatile bool refused = false;
+    for (int k = 0; k < 2; k++)
+        c->tensor[c->from.in[k]] = (Tensor){.rank = 1, .dim = {4}, .v = value[k]};
+    if (!setjmp(c->escape.here)) {
+        Scope s = scope_new(&c->import, &node, y);
+        const Nf form = import_tree(&s, import_range(&c->import, y), choice_by(c->p.w, 1));
+        for (int k = 0; k < 4; k++) {
+            c->value[c->import.index[0]] = k;
+            assert_true(nf_value(c, form) == (k ? value[0][k].real : 2));
+        }
+        refused = true;
+        s = scope_new(&c->import, &node, y);
+        import_tree(&s, import_range(&c->import, y), choice_by(c->p.w, 0));
+        refused = false;
+    }
+    assert_true(refused);
+    close_check(c);
+    arena_free(a);
 }
 /* Whether the operator has a definition, or an expansion in which all operators have a meaning. */
 static bool has_meaning(const Op *op) {
@@ -344,6 +400,7 @@ static void test_operators(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_operators),
-                                       cmocka_unit_test(test_corpora)};
+                                       cmocka_unit_test(test_corpora),
+                                       cmocka_unit_test(test_choice_by_integers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,23 +116,29 @@ static Nf choice_nf(Scope *s, Dom ctx, const ExNode *x) {
             sum = nf_add(p, sum, nf_guard(p, import_tree(s, dom_and(p, ctx, no[k]), x->b), no[k]));
     return sum;
 }
-/* The polynomial of an atom in an index: a size, an index, or an element of an input, which must be
-   an integer. */
+/* The element type of an atom that is an element of an input or of a constant. */
+static DType element_type(Prover *p, const AtomInfo *a) {
+    if (a->word >= CONSTANT_WORD) return value_type(p->w, a->word - CONSTANT_WORD)->dtype;
+    return a->word < (uint32_t)p->ninput ? p->type[a->word] : DT_NONE;
+}
+static bool whole_element(Prover *p, const AtomInfo *a) {
+    const char class = a->kind == AT_INPUT ? dtype_class(element_type(p, a)) : 0;
+    return class == 'I' || class == 'U' || class == 'B';
+}
+/* The polynomial of an atom in an index or condition: a size, an index, or an element of an input
+   that is an integer or, as 0 or 1, a truth value. Conditions on elements are solved in integers,
+   so an element that is a float has none. */
 static bool data_atom(Prover *p, const AtomInfo *a, Poly *out) {
+    const bool whole = whole_element(p, a);
     if (a->kind == AT_SIZE) *out = poly_symbol(p->w, a->word);
     if (a->kind == AT_VALUE) *out = a->index[0];
-    if (a->kind == AT_INPUT) *out = poly_read(p->w, a->word, a->index, a->nindex);
-    return a->kind == AT_SIZE || a->kind == AT_VALUE || a->kind == AT_INPUT;
+    if (whole) *out = poly_read(p->w, a->word, a->index, a->nindex);
+    if (whole && element_type(p, a) == DT_BOOL) *out = poly_place(p->w, *out, poly_int(p->w, 2));
+    return a->kind == AT_SIZE || a->kind == AT_VALUE || whole;
 }
-/* The same for a condition: elements of inputs must be truth values, 0 or 1. */
-static bool truth_atom(Prover *p, const AtomInfo *a, Poly *out) {
-    const bool good = data_atom(p, a, out);
-    if (good && a->kind == AT_INPUT) *out = poly_place(p->w, *out, poly_int(p->w, 2));
-    return good;
-}
-static Poly data_polynomial(Prover *p, Nf nf, AtomPolynomial of) {
+static Poly data_polynomial(Prover *p, Nf nf) {
     Poly x;
-    if (!nf_as_polynomial(p, nf, of, &x))
+    if (!nf_as_polynomial(p, nf, data_atom, &x))
         prover_fail(p, "an index or a condition is not a polynomial in elements of the inputs");
     return x;
 }
@@ -142,7 +148,7 @@ int import_sides(Scope *s, Dom ctx, const ExNode *x, ChoiceSide out[SIDES_MAX]) 
     Nf c = import_tree(s, ctx, x->c);
     int n = cells_make(p, ctx, 1, &c, 0, NULL, cell), count = 0;
     for (int k = 0; k < n; k++) {
-        Lit side[3] = {{data_polynomial(p, cell_restrict(p, c, cell[k].known), truth_atom), true}};
+        Lit side[3] = {{data_polynomial(p, cell_restrict(p, c, cell[k].known)), true}};
         int m = 1 + lit_negate(p, side[0], side + 1);
         for (int j = 0; j < m; j++) {
             Dom d = dom_make(p, 1, &side[j]);
@@ -168,7 +174,7 @@ static Nf choice_by_data_nf(Scope *s, Dom ctx, const ExNode *x) {
 Poly import_place(Scope *s, const ExNode *x, Nf index, const Cell *cell) {
     Prover *p = s->m->p;
     Symbol old = poly_is_symbol(p->w, x->dims[0]);
-    Poly e = data_polynomial(p, cell_restrict(p, index, cell->known), data_atom);
+    Poly e = data_polynomial(p, cell_restrict(p, index, cell->known));
     scope_bind(s, old, poly_place(p->w, e, scope_count(s, old)));
     return e;
 }

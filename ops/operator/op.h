@@ -119,7 +119,9 @@ Ex power(Call *, Ex, Ex); /* a to the power of b */
 Ex fn(Call *, Function, Ex);
 /* The first expression if the condition, on indices and sizes, holds; else the second. */
 Ex when(Call *, Cond, Ex, Ex otherwise);
-Ex where(Call *, Ex c, Ex a, Ex b); /* a if c, which is data, is not 0; else b */
+/* a if c, which is data, is not 0; else b. Rules are proved only where c is a polynomial in
+   integers and truth values. */
+Ex where(Call *, Ex c, Ex a, Ex b);
 /* Reads at an index that is data: the result is `a` with k, a bound() variable of an axis, set to
    the position on this axis that `index` means; negative ones count from the end (ex_place). */
 Ex take(Call *, Poly k, Ex index, Ex a);

@@ -1,9 +1,10 @@
 /* blocks.c -- expands the axis blocks in the text of a rule.
 
    An entry of a list, or a condition, that contains `h..` is repeated for each axis of h, with h_1,
-   h_2, .. in its place; every other `NAME..` in the same entry advances with it. The expanded text
-   is the text form of graphs. So that a rule says the same thing at each length, the sizes of a
-   block cannot be written out, and blocks of different groups cannot stand in one entry. */
+   h_2, .. in its place, in step with the other blocks in the entry. The expanded text is the text
+   form of graphs. So that a rule says the same thing at each length, every `NAME..` must be a
+   block, blocks of different groups cannot stand in one entry, and the sizes of a block cannot be
+   written out. Comments are no part of an entry. */
 #include "rules/instance_inner.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -28,15 +29,26 @@ static void expansion_add(Expansion *x, const char *bytes, size_t n, const char 
     text_bytes(&x->out, bytes, n);
 }
 
+/* The end of what begins at p: a comment, a text in quotes, the name of a value, another name, or a
+   single character. */
+static const char *token_end(const char *p) {
+    if (*p == '#') return p + strcspn(p, "\n");
+    if (*p == '"') {
+        p += 1 + strcspn(p + 1, "\"\n");
+        return p + (*p == '"');
+    }
+    const bool value = *p == '%';
+    if (!value && !is_name_byte(*p)) return p + 1;
+    for (p += value; is_name_byte(*p) || (value && (*p == '.' || *p == '-'));) p++;
+    return p;
+}
+
 /* The next `NAME..` in an entry; n: length of NAME. */
 static const char *block_use(const char *p, const char *end, size_t *n) {
-    for (; p < end; p++) {
-        if (!is_name_byte(*p)) continue;
-        const char *q = p;
-        while (q < end && is_name_byte(*q)) q++;
+    for (const char *q; p < end; p = q) {
+        q = token_end(p);
         *n = (size_t)(q - p);
-        if (q + 1 < end && q[0] == '.' && q[1] == '.') return p;
-        p = q - 1;
+        if (is_name_byte(*p) && q + 1 < end && q[0] == '.' && q[1] == '.') return p;
     }
     return NULL;
 }
@@ -55,11 +67,11 @@ static void expansion_wrong(Expansion *x, const char *at, const char *why) {
 /* How often an entry is repeated; -1: it is written once, since it contains no block. */
 static int entry_length(Expansion *x, const char *p, const char *end) {
     const RuleBlock *first = NULL;
-    const char *other = NULL;
     size_t n;
     for (const char *q = p; (q = block_use(q, end, &n)); q += n + 2) {
         const RuleBlock *block = block_named(x->rule, q, n);
-        if (!block) other = q;
+        if (!block)
+            expansion_wrong(x, q, "this is not an axis block: the line `axes` declares them");
         else if (!first) first = block;
         else if (block->group != first->group)
             expansion_wrong(x, q,
@@ -68,17 +80,28 @@ static int entry_length(Expansion *x, const char *p, const char *end) {
                                          "lengths may differ",
                                          first->name, block->name));
     }
-    if (other && !first)
-        expansion_wrong(x, other, "this is not an axis block: the line `axes` declares them");
     return first ? x->length[first->group] : -1;
+}
+
+static const char *blank_end(const char *p, const char *end) {
+    while (p < end && (isspace((unsigned char)*p) || *p == '#')) p = token_end(p);
+    return p;
+}
+/* The value in an entry `h..=VALUE`; NULL: the entry has another form. */
+static const char *entry_value(Expansion *x, const char *p, const char *end) {
+    size_t n;
+    const char *use = block_use(p, end, &n);
+    if (!use || use + n + 2 >= end || use[n + 2] != '=' || (use + n + 3 < end && use[n + 3] == '='))
+        return NULL;
+    if (use != blank_end(p, end)) expansion_wrong(x, use, "NAME..=VALUE must be a whole entry");
+    return use + n + 3;
 }
 
 /* Copies an entry for one axis of its blocks. `h..=1` gives 1 for each axis of h. */
 static void entry_copy(Expansion *x, const char *p, const char *end, int axis) {
     size_t n;
-    const char *use = block_use(p, end, &n);
-    if (use && use + n + 2 < end && use[n + 2] == '=' && (use + n + 3 == end || use[n + 3] != '='))
-        p = use + n + 3;
+    const char *value = entry_value(x, p, end);
+    if (value) p = value;
     for (const char *q; (q = block_use(p, end, &n)); p = q + n + 2) {
         char number[16];
         const int digits = snprintf(number, sizeof number, "_%d", axis);
@@ -89,7 +112,7 @@ static void entry_copy(Expansion *x, const char *p, const char *end, int axis) {
 }
 
 static const char *entry_end(const char *p, const char *end) {
-    for (int depth = 0; p < end; p++) {
+    for (int depth = 0; p < end; p = token_end(p)) {
         if (*p == '(') depth++;
         if (*p == ')') depth--;
         if (depth == 0 && (*p == ',' || *p == ']')) break;
@@ -116,10 +139,11 @@ static Expansion expand_text(Arena *a, const Rule *rule, const int *length, cons
                              bool conditions, size_t find) {
     Expansion x = {.rule = rule, .length = length, .out = text_new(a), .find = find};
     const char *end = text + strlen(text);
-    if (conditions) entries_expand(&x, text, end);
-    for (const char *p = text; p < end && !conditions;) {
-        expansion_add(&x, p, 1, p);
-        if (*p++ == '[') p = entries_expand(&x, p, end);
+    if (conditions) entries_expand(&x, text, text + strcspn(text, "#"));
+    for (const char *p = text, *q; p < end && !conditions; p = q) {
+        q = token_end(p);
+        expansion_add(&x, p, (size_t)(q - p), p);
+        if (*p == '[') q = entries_expand(&x, q, end);
     }
     return x;
 }
@@ -135,19 +159,6 @@ static bool is_axis_name(const Rule *rule, const char *p, const char *q) {
     while (digits > p && isdigit((unsigned char)digits[-1])) digits--;
     return digits < q && *digits != '0' && digits > p + 1 && digits[-1] == '_' &&
            block_named(rule, p, (size_t)(digits - 1 - p));
-}
-/* The end of what begins at p: a comment, a text in quotes, the name of a value, another name, or a
-   single character. */
-static const char *token_end(const char *p) {
-    if (*p == '#') return p + strcspn(p, "\n");
-    if (*p == '"') {
-        p += 1 + strcspn(p + 1, "\"\n");
-        return p + (*p == '"');
-    }
-    const bool value = *p == '%';
-    if (!value && !is_name_byte(*p)) return p + 1;
-    for (p += value; is_name_byte(*p) || (value && (*p == '.' || *p == '-'));) p++;
-    return p;
 }
 /* Finds a size that has one of the names that blocks give to their axes, or a list of an attribute
    that has the name of a block. It would be the block's own sizes at some lengths and others by

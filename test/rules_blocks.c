@@ -44,8 +44,23 @@ static void test_misused_blocks(void **state) {
         {"rule r\n  axes h = 2\n  %x : F [h.., h_02]\nfrom\n  %y = relu %x\n  %z = relu %y\n"
          "  out %z\nto\n  %y = relu %x\n  out %y\n",
          NULL, 0, 0},
-        {"rule r\n  axes h k = 2, b = 2\n  %x : F [h.. + k.. + S.., min(b.., 2)]\nfrom\n"
+        {"rule r\n  axes h k = 2, b = 2\n  %x : F [h.. + k.., min(b.., 2)]\nfrom\n"
          "  %y = relu %x\n  %z = relu %y\n  out %z\nto\n  %y = relu %x\n  out %y\n",
+         NULL, 0, 0},
+        /* Beside a block, too: at length 1, S_2 would not be the size that it is at length 2. */
+        {"rule r\n  axes h = 1..2\n  %x : F [h.. + S..]\nfrom\n"
+         "  %f = fill value=1 shape=[S_2]\n  out %x %f\nto\n"
+         "  %f = fill value=1 shape=[S_2]\n  out %x %f\n",
+         "this is not an axis block", 3, 17},
+        {"rule r\n  axes h = 2\n  %x : F [h..]\nfrom\n  %y = relu %x\n  out %y\nto\n"
+         "  out %x\nwhere n >= 1, h.. == hh..\n",
+         "this is not an axis block", 9, 22},
+        /* What stands before h..=1 would have no effect. */
+        {"rule r\n  axes h = 2\n  %x : F [k + h..=1]\nfrom\n  %y = relu %x\n  out %y\nto\n"
+         "  out %x\n",
+         "NAME..=VALUE must be a whole entry", 3, 15},
+        {"rule r\n  axes h = 2\n  %x : F [k, # one each\n  h..=1]\nfrom\n  %y = relu %x\n"
+         "  %z = relu %y\n  out %z\nto\n  %y = relu %x\n  out %y\n",
          NULL, 0, 0},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -69,7 +84,37 @@ static void test_misused_blocks(void **state) {
     }
 }
 
+/* A comment is no part of an entry: it does not repeat one, and hides none. */
+static void test_comments_in_entries(void **state) {
+    (void)state;
+    static const char *const conditions[] = {"h.. >= 1, n >= 2", "h.. >= 1, n >= 2 # of h.., [k..",
+                                             "n >= 2, h.. >= 1 # n >= h.."};
+    for (int length = 0; length <= 2; length++)
+        for (size_t k = 0; k < sizeof conditions / sizeof *conditions; k++) {
+            World *w = graph_world_new(NULL, 0);
+            Arena *a = arena_new(NULL, 0);
+            RuleSet set = {.arena = a};
+            Error e = {0};
+            Instance i;
+            const char *text = arena_format(a,
+                                            "rule r\n  axes h = 0..2\n"
+                                            "  %%x : F [n, # [a.., b)\n    h..]\nfrom\n"
+                                            "  %%y = relu %%x # [k..\n  %%z = relu %%y\n  out %%z\n"
+                                            "to\n  %%y = relu %%x\n  out %%y\n"
+                                            "where %s\n",
+                                            conditions[k]);
+            assert_true(rules_parse(a, "test", text, strlen(text), &set, &e));
+            if (!rule_instance(w, a, &set.v[0], &length, &i, &e))
+                fail_msg("case %zu: %s", k, e.reason);
+            assert_int_equal(value_type(w, i.input[0])->dim.n, 1 + length);
+            assert_int_equal(i.nwhere, 1 + length);
+            world_free(w);
+            arena_free(a);
+        }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_misused_blocks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_misused_blocks),
+                                       cmocka_unit_test(test_comments_in_entries)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

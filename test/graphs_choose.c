@@ -52,14 +52,15 @@ static int slow_copy(Device *d, void *to, const void *from, size_t bytes, CopyDi
 }
 static int slow_choices(Device *d, const Step *s) { return (void)d, (void)s, ALGORITHMS; }
 static Kernel *slow_compile(Device *d, const Step *s, int choice, const void *const weights[],
-                            size_t *workspace, char *why, size_t n) {
+                            size_t *workspace, CompileFailure *failure, char *why, size_t n) {
     const float *known = s->nview > 1 ? weights[1] : NULL;
     bool met = !known || d->nweight == 8;
     for (int j = 0; j < d->nweight && !met; j++) met = d->weight[j] == *known;
     if (!met) d->weight[d->nweight++] = *known;
     *workspace = d->workspace;
     d->workspace /= 2;
-    if (d->full_host) return snprintf(why, n, "out of memory for a kernel"), NULL;
+    *failure = d->full_host ? COMPILE_NO_MEMORY : COMPILE_REFUSED;
+    if (d->full_host) return snprintf(why, n, "the host is full"), NULL;
     if (!d->factor[choice]) return snprintf(why, n, "no such algorithm"), NULL;
     Kernel *k = malloc(sizeof *k);
     const double first = (double)s->view[0].dim[0];

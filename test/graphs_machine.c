@@ -90,10 +90,10 @@ static void rates_are_measured_once(void **state) {
 
 static const Backend *cpu;
 static Kernel *no_small_sums(Device *d, const Step *s, int choice, const void *const weights[],
-                             size_t *workspace, char *why, size_t n) {
+                             size_t *workspace, CompileFailure *failure, char *why, size_t n) {
     if (s->kind == S_EWISE && s->view[0].dim[0] < 10000)
-        return snprintf(why, n, "no small sums"), NULL;
-    return cpu->compile(d, s, choice, weights, workspace, why, n);
+        return *failure = COMPILE_REFUSED, snprintf(why, n, "no small sums"), NULL;
+    return cpu->compile(d, s, choice, weights, workspace, failure, why, n);
 }
 /* The rate of the first level of cache must be measured, not copied from the next one. */
 static void a_level_that_cannot_be_measured_is_an_error(void **state) {

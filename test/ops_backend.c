@@ -103,7 +103,7 @@ static void known_weights_are_packed_once(void **state) {
     for (int i = 0; i < 3; i++) {
         const void *weights[] = {NULL, NULL, w[i / 2]};
         k[i] = cpu->compile(devices[0], &(Step){.kind = S_GEMM, .nview = 3, .view = v}, 0, weights,
-                            &room, why, sizeof why);
+                            &room, NULL, why, sizeof why);
         assert_non_null(k[i]);
         assert_false(cpu->keeps_view(k[i], 1));
         if (room > most) most = room;
@@ -127,7 +127,7 @@ static void known_weights_are_packed_once(void **state) {
 static void run_step(Device *d, const Step *s, void *const slot[]) {
     size_t room = 0;
     char why[200] = "";
-    Kernel *k = cpu->compile(d, s, 0, NULL, &room, why, sizeof why);
+    Kernel *k = cpu->compile(d, s, 0, NULL, &room, NULL, why, sizeof why);
     if (!k) fail_msg("%s", why);
     void *work = cpu->alloc(d, room);
     assert_int_equal(cpu->run(k, slot, work), 0);
@@ -408,7 +408,7 @@ static void loop_programs_run(void **state) {
     s.nview = 1;
     size_t room;
     char why[200] = "";
-    assert_null(cpu->compile(devices[0], &s, 0, NULL, &room, why, sizeof why));
+    assert_null(cpu->compile(devices[0], &s, 0, NULL, &room, NULL, why, sizeof why));
     assert_true(why[0] != 0);
 }
 
@@ -423,7 +423,7 @@ static void operators_without_definition_run(void **state) {
     assert_memory_equal(y, want, sizeof want);
     size_t room;
     char why[200];
-    Kernel *k = cpu->compile(devices[0], &s, 0, NULL, &room, why, sizeof why);
+    Kernel *k = cpu->compile(devices[0], &s, 0, NULL, &room, NULL, why, sizeof why);
     param[1] = 7; /* the kernel has its own copy of the step */
     index[0] = 4;
     void *work = cpu->alloc(devices[0], room + 1);
@@ -481,7 +481,7 @@ static void allocations_may_fail(void **state) {
             char why[200] = "";
             size_t room;
             mem_fail_at(n);
-            Kernel *k = cpu->compile(devices[0], &s, choice, known, &room, why, sizeof why);
+            Kernel *k = cpu->compile(devices[0], &s, choice, known, &room, NULL, why, sizeof why);
             mem_fail_at(0);
             cpu->forget(k);
             if (k) break;
@@ -516,7 +516,7 @@ static void *multiply_often(void *size) {
         for (int64_t j = 0; j < n * n; j++) slot[i][j] = (float)(j % 7);
     }
     const Step s = {.kind = S_GEMM, .nview = 3, .view = v};
-    Kernel *k = cpu->compile(d, &s, 0, NULL, &room, why, sizeof why);
+    Kernel *k = cpu->compile(d, &s, 0, NULL, &room, NULL, why, sizeof why);
     void *work = cpu->alloc(d, room);
     const time_t start = time(NULL);
     for (int run = 0; run < 2500 && (run < 10 || time(NULL) < start + 30); run++) {

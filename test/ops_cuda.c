@@ -67,7 +67,7 @@ static void products_of_parts_do_not_overflow(void **state) {
     Device *d = open_good();
     for (int i = 0; i < N; i++) x[i] = i % WARP == 0 ? 1e20f : i % WARP == 1 ? 1e-20f : 1;
     for (int algorithm = 0; algorithm < host->choices(d, &s); algorithm++) {
-        Kernel *k = host->compile(d, &s, algorithm, NULL, &room, why, sizeof why);
+        Kernel *k = host->compile(d, &s, algorithm, NULL, &room, NULL, why, sizeof why);
         void *slot[] = {host->alloc(d, sizeof y), host->alloc(d, sizeof x)};
         if (!k) fail_msg("%s", why);
         host->copy(d, slot[1], x, sizeof x, COPY_TO_DEVICE);
@@ -166,7 +166,7 @@ static Kernel *compile_sum(Device *d) { /* y = x + x with 4 floats */
     const Step s = {.kind = S_EWISE, .nview = 2, .view = v, .code = code, .ncode = 2};
     char why[300] = "";
     size_t room;
-    Kernel *k = host->compile(d, &s, 0, NULL, &room, why, sizeof why);
+    Kernel *k = host->compile(d, &s, 0, NULL, &room, NULL, why, sizeof why);
     if (!k) fail_msg("%s", why);
     return k;
 }
@@ -252,7 +252,7 @@ static int compile_all(Case *c, Device *d, char *why, size_t n) {
     size_t room;
     for (int k = 0; k < algorithms; k++) {
         const void *weights[SLOTS] = {NULL};
-        Kernel *kernel = nvrtc->compile(d, &c->step, k, weights, &room, why, n);
+        Kernel *kernel = nvrtc->compile(d, &c->step, k, weights, &room, NULL, why, n);
         if (!kernel) return -1;
         nvrtc->forget(kernel);
     }
@@ -302,7 +302,7 @@ static int ways_of(Device *d, const Step *s, char *why, size_t n) {
     for (int k = 0; k < algorithms; k++) {
         const void *weights[SLOTS] = {NULL};
         size_t room;
-        Kernel *kernel = dnn->compile(d, s, k, weights, &room, why, n);
+        Kernel *kernel = dnn->compile(d, s, k, weights, &room, NULL, why, n);
         if (!kernel) fail_msg("algorithm %d: %s", k, why);
         assert_true(room <= (size_t)256 << 20);
         dnn->forget(kernel);

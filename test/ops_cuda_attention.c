@@ -171,7 +171,7 @@ static const char *run_algorithm(Drawn *t, Device *d, int algorithm) {
     size_t room;
     void *slot[ATTENTION_VIEWS] = {NULL};
     const char *wrong = "it is refused";
-    Kernel *k = host->compile(d, &t->step, algorithm, NULL, &room, why, sizeof why);
+    Kernel *k = host->compile(d, &t->step, algorithm, NULL, &room, NULL, why, sizeof why);
     for (int j = 0; j < ATTENTION_VIEWS; j++) {
         if (t->view[j].rank < 0) continue;
         slot[j] = host->alloc(d, t->bytes[j] + 1);
@@ -332,7 +332,7 @@ static void nvrtc_takes_it_without_spills(void **state) {
             const int n = nvrtc->choices(d, &t.step);
             assert_true(n > 0);
             for (int j = 0; j < n; j++) {
-                Kernel *kernel = nvrtc->compile(d, &t.step, j, NULL, &room, why, sizeof why);
+                Kernel *kernel = nvrtc->compile(d, &t.step, j, NULL, &room, NULL, why, sizeof why);
                 if (!kernel) fail_msg("%s, case %d, algorithm %d: %s", gpu[k], (int)seed, j, why);
                 nvrtc->forget(kernel);
             }

@@ -111,7 +111,7 @@ static float run_biased(Device *d, int64_t offset) {
         slot[k] = lt->alloc(d, sizeof one);
         assert_int_equal(lt->copy(d, slot[k], one, sizeof one, COPY_TO_DEVICE), 0);
     }
-    Kernel *k = lt->compile(d, &s, 0, NULL, &room, why, sizeof why);
+    Kernel *k = lt->compile(d, &s, 0, NULL, &room, NULL, why, sizeof why);
     if (!k) fail_msg("%s", why);
     void *work = lt->alloc(d, room + 1);
     if (lt->run(k, slot, work)) fail_msg("%s", lt->failure(d));
@@ -155,7 +155,8 @@ static void sum_start(Sum *s, Device *d) { /* y = x + x with 4 floats */
     const Step step = {.kind = S_EWISE, .nview = 2, .view = v, .code = code, .ncode = 2};
     char why[300] = "";
     size_t room;
-    *s = (Sum){.device = d, .kernel = host->compile(d, &step, 0, NULL, &room, why, sizeof why)};
+    *s = (Sum){.device = d,
+               .kernel = host->compile(d, &step, 0, NULL, &room, NULL, why, sizeof why)};
     if (!s->kernel) fail_msg("%s", why);
     for (int k = 0; k < 2; k++) s->slot[k] = host->alloc(d, 64);
     assert_int_equal(host->copy(d, s->slot[1], x, sizeof x, COPY_TO_DEVICE), 0);
@@ -176,7 +177,7 @@ static void *use_elsewhere(void *device) { /* in a thread that has no context of
     char why[300] = "";
     size_t room;
     float one[4] = {1, 1, 1, 1}, y[4] = {0};
-    Kernel *k = lt->compile(d, &s, 0, NULL, &room, why, sizeof why); /* by cuBLASLt */
+    Kernel *k = lt->compile(d, &s, 0, NULL, &room, NULL, why, sizeof why); /* by cuBLASLt */
     void *slot[3], *work = lt->alloc(d, 1024);
     for (int j = 0; j < 3; j++) {
         slot[j] = lt->alloc(d, 64);
@@ -316,6 +317,29 @@ static void a_fault_ends_what_shares_the_context(void **state) {
     host->close(d);
 }
 
+/* The kernel needs memory on the device for its table. */
+static void a_lack_of_memory_is_told(void **state) {
+    static const View v[] = {{.slot = 0, .dtype = 1, .rank = 1, .dim = {2}, .stride = {1}},
+                             {.slot = 1, .dtype = 1, .rank = 1, .dim = {4}, .stride = {1}}};
+    static const double one = 1;
+    int64_t word[] = {1, 3, 0, 1, 0}; /* y[0] = x[3], y[1] = x[1] */
+    (void)state;
+    memcpy(&word[2], &one, sizeof one), memcpy(&word[4], &one, sizeof one);
+    Step s = {.kind = S_SAMPLE, .nview = 2, .view = v, .param = word, .nparam = 5};
+    for (int lacks = 0; lacks < 2; lacks++) {
+        CompileFailure failure = lacks ? COMPILE_REFUSED : COMPILE_NO_MEMORY;
+        char why[300] = "";
+        size_t room;
+        Device *d = open_as(host, "", "");
+        setenv("ISOMER_HOST", lacks ? "no-memory" : "", 1);
+        s.kind = lacks ? S_SAMPLE : STEP_KIND_COUNT;
+        assert_null(host->compile(d, &s, 0, NULL, &room, &failure, why, sizeof why));
+        assert_int_equal(failure, lacks ? COMPILE_NO_MEMORY : COMPILE_REFUSED);
+        host->close(d);
+    }
+    setenv("ISOMER_HOST", "", 1);
+}
+
 static int setup(void **state) {
     Error e = {0};
     char path[300];
@@ -348,6 +372,7 @@ int main(void) {
         cmocka_unit_test(misaligned_vectors_are_noticed),
         cmocka_unit_test(times_that_were_not_taken_are_errors),
         cmocka_unit_test(a_fault_ends_what_shares_the_context),
+        cmocka_unit_test(a_lack_of_memory_is_told),
     };
     const struct CMUnitTest none[] = {cmocka_unit_test(nothing_to_test)};
     char path[300];

@@ -42,7 +42,7 @@ static bool run_choice(Work *w, const char *options, int choice, int known, floa
     const void *weights[3] = {NULL, known & 2 ? w->values[1] : NULL,
                               known & 4 ? w->values[2] : NULL};
     w->step.view = w->view, w->step.param = w->param;
-    Kernel *k = cpu->compile(d, &w->step, choice, weights, &room, why, sizeof why);
+    Kernel *k = cpu->compile(d, &w->step, choice, weights, &room, NULL, why, sizeof why);
     for (int i = 0; i < ROOM; i++) y[i] = UNTOUCHED;
     if (k) {
         void *work = cpu->alloc(d, room), *slot[] = {y, w->values[1], w->values[2]};
@@ -142,7 +142,7 @@ static size_t room_of(Work *w, int choice) {
     size_t room = 0;
     assert_non_null(d);
     w->step.view = w->view, w->step.param = w->param;
-    Kernel *k = cpu->compile(d, &w->step, choice, weights, &room, NULL, 0);
+    Kernel *k = cpu->compile(d, &w->step, choice, weights, &room, NULL, NULL, 0);
     if (k) cpu->forget(k);
     cpu->close(d);
     return k ? room : SIZE_MAX;

@@ -223,7 +223,7 @@ static bool run_work(Work *w, const char *options, bool known, size_t *room) {
     for (int i = 2; i < VIEWS && known; i++)
         if (i != 5) weights[i] = w->data[i].bytes;
     if (possible) {
-        Kernel *k = cpu->compile(d, &w->step, 0, weights, room, why, sizeof why);
+        Kernel *k = cpu->compile(d, &w->step, 0, weights, room, NULL, why, sizeof why);
         if (!k) fail_msg("%s", why);
         void *work = cpu->alloc(d, *room);
         memset(work, 0xaa, *room);

@@ -94,7 +94,7 @@ static void run(const Drawn *t, Device *d) {
     const void *known[VIEWS] = {NULL};
     size_t room;
     char why[200];
-    Kernel *k = cpu_backend.compile(d, &t->step, 0, known, &room, why, sizeof why);
+    Kernel *k = cpu_backend.compile(d, &t->step, 0, known, &room, NULL, why, sizeof why);
     if (!k) fail_msg("no kernel: %s", why);
     void *slot[VIEWS], *work = cpu_backend.alloc(d, room + 1);
     for (int i = 0; i < VIEWS; i++) slot[i] = t->slot[i];

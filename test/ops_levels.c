@@ -115,7 +115,7 @@ static void run(const Drawn *t, Device *d) {
     const void *known[VIEWS] = {NULL, NULL, t->slot[WEIGHTS], NULL};
     size_t size;
     char why[200];
-    Kernel *k = cpu_backend.compile(d, &t->step, 0, known, &size, why, sizeof why);
+    Kernel *k = cpu_backend.compile(d, &t->step, 0, known, &size, NULL, why, sizeof why);
     assert_non_null(k);
     void *work = cpu_backend.alloc(d, size + 1),
          *slot[VIEWS] = {t->slot[Y], t->slot[INPUT],

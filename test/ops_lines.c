@@ -95,7 +95,8 @@ static void run(Device *d, const Program *p, int64_t columns, float *to) {
     const Step s = {S_EWISE, VIEWS, 0, p->ncode, v, NULL, p->code, NULL};
     char why[200];
     size_t room = 0;
-    Kernel *k = cpu_backend.compile(d, &s, 0, (const void *[VIEWS]){NULL}, &room, why, sizeof why);
+    Kernel *k =
+        cpu_backend.compile(d, &s, 0, (const void *[VIEWS]){NULL}, &room, NULL, why, sizeof why);
     void *slot[] = {to, x, row[0], row[1]}, *work = cpu_backend.alloc(d, room);
     assert_non_null(k);
     to[ROWS * columns] = 7;

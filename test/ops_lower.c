@@ -51,7 +51,7 @@ static void loop_on_gpu(Trial *t, const OpenDevice *gpu, LoopProgram p, const Vi
     char why[400] = "";
     size_t room = 0;
     if (!gpu->device || t->gpu_loops++ >= cases) return;
-    Kernel *k = gpu->backend->compile(gpu->device, &s, 0, NULL, &room, why, sizeof why);
+    Kernel *k = gpu->backend->compile(gpu->device, &s, 0, NULL, &room, NULL, why, sizeof why);
     if (!k) fail_msg("%s: %s", t->op->name, why);
     memset(t->out[0], 0xee, sizeof t->out[0]);
     assert_int_equal(gpu->backend->run(k, slot, NULL), 0);

@@ -294,7 +294,7 @@ static bool run(const Drawn *t, Device *d, int choice) {
                                 t->slot[BIAS], NULL, t->slot[FACTOR]};
     size_t room;
     char why[200];
-    Kernel *k = cpu_backend.compile(d, &t->step, choice, known, &room, why, sizeof why);
+    Kernel *k = cpu_backend.compile(d, &t->step, choice, known, &room, NULL, why, sizeof why);
     if (!k || (!t->unknown && !cpu_backend.keeps_view(k, WEIGHTS))) {
         cpu_backend.forget(k);
         return false;

@@ -36,7 +36,7 @@ static void a_plugin_is_opened_and_used(void **state) {
     Step s = {.kind = S_FILL, .nview = 1, .view = &y, .code = &one, .ncode = 1};
     size_t room;
     assert_int_equal(b->choices(d, &s), 1);
-    Kernel *k = b->compile(d, &s, 0, NULL, &room, text, sizeof text);
+    Kernel *k = b->compile(d, &s, 0, NULL, &room, NULL, text, sizeof text);
     assert_int_equal(b->run(k, NULL, NULL), 0);
     b->forget(k);
     s.kind = S_COPY;

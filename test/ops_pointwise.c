@@ -194,7 +194,7 @@ static void narrow_programs_equal_wide_ones(void **state) {
         void *const slot[] = {data[0], data[1], data[2], data[3]};
         for (int d = 0; d < 2; d++) {
             size_t bytes;
-            Kernel *k = cpu->compile(device[d], &step, 0, NULL, &bytes, NULL, 0);
+            Kernel *k = cpu->compile(device[d], &step, 0, NULL, &bytes, NULL, NULL, 0);
             assert_non_null(k);
             char *work = cpu->alloc(device[d], bytes);
             assert_int_equal(cpu->run(k, slot, work), 0);
@@ -231,7 +231,7 @@ static void products_that_wrap_are_not_narrow(void **state) {
     for (int d = 0; d < 2; d++) {
         uint8_t x[2] = {1, 0}, y[2] = {9, 9};
         size_t bytes;
-        Kernel *k = cpu->compile(device[d], &step, 0, NULL, &bytes, NULL, 0);
+        Kernel *k = cpu->compile(device[d], &step, 0, NULL, &bytes, NULL, NULL, 0);
         assert_non_null(k);
         char *work = cpu->alloc(device[d], bytes);
         assert_int_equal(cpu->run(k, (void *[]){y, x}, work), 0);
@@ -275,7 +275,7 @@ static void check_reduction(uint64_t seed) {
         element_set_real(type, x, i, (double)random_below(&r, 50));
     for (int d = 0; d < 4; d++) {
         size_t room;
-        Kernel *k = cpu->compile(device[d], &step, 0, NULL, &room, NULL, 0);
+        Kernel *k = cpu->compile(device[d], &step, 0, NULL, &room, NULL, NULL, 0);
         assert_non_null(k);
         char *work = cpu->alloc(device[d], room);
         assert_int_equal(cpu->run(k, (void *[]){y, x}, work), 0);

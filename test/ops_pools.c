@@ -87,7 +87,8 @@ static void run(Device *d, const Pool *p, float *to) {
     const Step s = {S_POOL, 2, 2 + 5 * N, 0, v, param, NULL, NULL};
     char why[200];
     size_t room = 0;
-    Kernel *k = cpu_backend.compile(d, &s, 0, (const void *[2]){NULL}, &room, why, sizeof why);
+    Kernel *k =
+        cpu_backend.compile(d, &s, 0, (const void *[2]){NULL}, &room, NULL, why, sizeof why);
     void *slot[] = {to, x}, *work = cpu_backend.alloc(d, room);
     assert_non_null(k);
     for (int i = 0; i < MOST; i++) to[i] = 7.5f;

@@ -108,7 +108,8 @@ static void run_rows(const Scalar *code, int ncode, float x[COLUMNS], float y[CO
     const Step s = {S_ROWS, 2, 1, ncode, v, (const int64_t[]){1}, code, NULL};
     char why[200];
     size_t room = 0;
-    Kernel *k = cpu_backend.compile(one, &s, 0, (const void *[2]){NULL}, &room, why, sizeof why);
+    Kernel *k =
+        cpu_backend.compile(one, &s, 0, (const void *[2]){NULL}, &room, NULL, why, sizeof why);
     void *slot[] = {y, x}, *work = cpu_backend.alloc(one, room);
     assert_non_null(k);
     assert_int_equal(cpu_backend.run(k, slot, work), 0);

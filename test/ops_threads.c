@@ -22,7 +22,7 @@ static Device *one;
 static void run_known(Device *d, const Step *step, const void *const known[], void *const slot[]) {
     size_t bytes;
     char why[200];
-    Kernel *kernel = cpu->compile(d, step, 0, known, &bytes, why, sizeof why);
+    Kernel *kernel = cpu->compile(d, step, 0, known, &bytes, NULL, why, sizeof why);
     void *scratch = kernel ? cpu->alloc(d, bytes + 1) : NULL;
     if (!scratch || cpu->run(kernel, slot, scratch)) fail_msg("%s", why);
     cpu->release(d, scratch);
@@ -265,7 +265,7 @@ static double nanoseconds_of(Device *d, const Layer *l, void *const slot[]) {
     const void *const known[] = {NULL, NULL, l->known ? slot[2] : NULL};
     size_t bytes;
     double least = 1e18, ns;
-    Kernel *kernel = cpu->compile(d, &s, 0, known, &bytes, NULL, 0);
+    Kernel *kernel = cpu->compile(d, &s, 0, known, &bytes, NULL, NULL, 0);
     assert_non_null(kernel);
     void *scratch = cpu->alloc(d, bytes + 1);
     for (int again = 0; again < 40; again++) {

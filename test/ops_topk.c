@@ -89,7 +89,8 @@ static void run_case(Drawn *t, Device *d) {
         .kind = S_OP, .nview = 3, .nparam = 3, .view = t->view, .param = param, .op = "topk"};
     char why[200];
     size_t room = 0;
-    Kernel *k = cpu_backend.compile(d, &s, 0, (const void *[3]){NULL}, &room, why, sizeof why);
+    Kernel *k =
+        cpu_backend.compile(d, &s, 0, (const void *[3]){NULL}, &room, NULL, why, sizeof why);
     void *slot[] = {t->y, t->where, t->x};
     assert_non_null(k);
     char *work = cpu_backend.alloc(d, room + GAP);

@@ -153,7 +153,7 @@ static Kernel *make(const Drawn *t, Device *d, size_t *room) {
     const void *known[VIEWS] = {NULL, NULL, t->known ? t->slot[W] : NULL, NULL};
     const int choice = cpu_backend.choices(d, &t->step) - 1;
     char why[200];
-    Kernel *k = cpu_backend.compile(d, &t->step, choice, known, room, why, sizeof why);
+    Kernel *k = cpu_backend.compile(d, &t->step, choice, known, room, NULL, why, sizeof why);
     assert_non_null(k);
     assert_int_equal(cpu_backend.keeps_view(k, W), t->known);
     return k;

@@ -88,9 +88,10 @@ static bool no_memory(Error *e) { return error_set(e, E_MEMORY, "", "out of memo
 static Kernel *compile(const OpenDevice *on, const Step *s, int choice, const void *const weights[],
                        size_t *workspace, Error *e) {
     char why[256] = "";
-    Kernel *k = on->backend->compile(on->device, s, choice, weights, workspace, why, sizeof why);
-    const bool memory = !strncmp(why, "out of memory", strlen("out of memory"));
-    if (!k) error_set(e, memory ? E_MEMORY : E_ENVIRONMENT, "", "%s", why);
+    CompileFailure failure = COMPILE_REFUSED;
+    Kernel *k =
+        on->backend->compile(on->device, s, choice, weights, workspace, &failure, why, sizeof why);
+    if (!k) error_set(e, failure == COMPILE_NO_MEMORY ? E_MEMORY : E_ENVIRONMENT, "", "%s", why);
     return k;
 }
 

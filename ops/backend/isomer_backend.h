@@ -83,7 +83,7 @@ enum {
     STEP_SPATIAL = 3,    /* the most spatial axes of a convolution or pool */
     STEP_CODE = 250,     /* the most instructions of a program (Scalar): bytes number its values,
                             and a back end may add some */
-    BACKEND_ABI = 6,     /* the version of this interface */
+    BACKEND_ABI = 7,     /* the version of this interface */
     BACKEND_THREADS = 64 /* the most threads of a device */
 };
 
@@ -397,6 +397,10 @@ typedef enum LoopFunction {
 typedef struct Device Device;
 typedef struct Kernel Kernel;
 typedef enum CopyDirection { COPY_TO_DEVICE, COPY_TO_HOST, COPY_ON_DEVICE } CopyDirection;
+typedef enum CompileFailure {
+    COMPILE_REFUSED,  /* for good: this algorithm cannot run this step on this device */
+    COMPILE_NO_MEMORY /* there was no memory, on the host or on the device; later there may be */
+} CompileFailure;
 
 /* The functions of a back end. Those that return int return 0 for success and a negative number for
    failure, unless stated otherwise; `why`, of n bytes, receives the reason as a sentence. A Device
@@ -423,13 +427,12 @@ typedef struct Backend {
     /* The number of algorithms for the step. They are numbered from 0, the default. Returns 0 if
        the step cannot run on this device. */
     int (*choices)(Device *, const Step *);
-    /* Compiles a kernel for the step, to be freed by `forget`; NULL: failed, for good unless the
-       reason starts with "out of memory". weights[j] is the
-       contents of view[j]'s slot if they are known and never change (the kernel may keep them in a
-       form of its own), else NULL. *workspace receives the bytes of scratch memory that each run
-       needs. */
+    /* Compiles a kernel for the step, to be freed by `forget`. weights[j] is the contents of
+       view[j]'s slot if they are known and never change (the kernel may keep them in a form of its
+       own), else NULL. *workspace receives the bytes of scratch memory that each run needs. NULL:
+       failed; *failure, unless `failure` is NULL, receives the kind. */
     Kernel *(*compile)(Device *, const Step *, int choice, const void *const weights[],
-                       size_t *workspace, char *why, size_t n);
+                       size_t *workspace, CompileFailure *failure, char *why, size_t n);
     /* Starts the kernel, which may still be running when this returns. slot[k] is the memory of
        slot k. Allocates nothing. */
     int (*run)(Kernel *, void *const slot[], void *workspace);

@@ -173,8 +173,8 @@ static void cpu_forget(Kernel *k) {
 }
 static int cpu_packed(const Kernel *k, int view) { return view < 64 && k->packed >> view & 1; }
 
-static Kernel *cpu_compile(Device *d, const Step *s, int choice, const void *const weights[],
-                           size_t *workspace, char *why, size_t n) {
+static Kernel *step_compile(Device *d, const Step *s, int choice, const void *const weights[],
+                            size_t *workspace, CompileFailure *failure, char *why, size_t n) {
     if (n) why[0] = 0;
     if (choice < 0 || choice >= cpu_choices(d, s))
         return snprintf(why, n, "the CPU back end has no such algorithm for this step"), NULL;
@@ -182,6 +182,7 @@ static Kernel *cpu_compile(Device *d, const Step *s, int choice, const void *con
     Arena *volatile arena = NULL, *volatile scratch = NULL;
     Kernel *volatile unfinished = NULL;
     if (setjmp(escape.here)) {
+        if (escape.error.kind == E_MEMORY) *failure = COMPILE_NO_MEMORY;
         snprintf(why, n, "%s", escape.error.reason);
         if (unfinished) cpu_forget(unfinished);
         else arena_free(arena);
@@ -199,6 +200,7 @@ static Kernel *cpu_compile(Device *d, const Step *s, int choice, const void *con
                .kernel = k,
                .step = s,
                .weights = weights,
+               .failure = failure,
                .why = why,
                .nwhy = n};
     const bool built = kernel_build(&b, choice, k);
@@ -209,6 +211,13 @@ static Kernel *cpu_compile(Device *d, const Step *s, int choice, const void *con
     k->forget = NULL;
     cpu_forget(k);
     return NULL;
+}
+static Kernel *cpu_compile(Device *d, const Step *s, int choice, const void *const weights[],
+                           size_t *workspace, CompileFailure *failure, char *why, size_t n) {
+    CompileFailure unread;
+    if (!failure) failure = &unread;
+    *failure = COMPILE_REFUSED;
+    return step_compile(d, s, choice, weights, workspace, failure, why, n);
 }
 
 static double clock_now(const Device *d) {

@@ -58,10 +58,12 @@ typedef struct Build {
     const void *const *weights; /* by view: contents that are known and never change, or NULL */
     size_t workspace;           /* bytes of scratch memory so far */
     int part;                   /* the number of the part if the step is cut (split.c) */
+    CompileFailure *failure;    /* receives the kind of a failure */
     char *why;                  /* receives the reason of a failure, at most nwhy bytes */
     size_t nwhy;
 } Build;
 bool build_fail(Build *, const char *why); /* returns false */
+bool build_no_memory(Build *);             /* likewise, where there was no memory */
 /* A dense view in the scratch memory. */
 View build_scratch(Build *, int dtype, int rank, const int64_t dim[]);
 /* Reserves this many bytes of scratch memory; returns their offset, a multiple of 64 bytes. */

@@ -195,7 +195,7 @@ static dnnl_memory_t pack_now(Build *b, Chain *c, Layout from_md, const void *fr
     c->memory[c->nmemory - 1].constant = true;
     const bool there = (share->bytes = shared_find(b->device, key)) != NULL;
     if (!there && !(share->bytes = shared_new(b->device, key, dnnl_memory_desc_get_size(to_md))))
-        return NULL;
+        return build_no_memory(b), NULL;
     if (dnnl_memory_set_data_handle(to, share->bytes) == dnnl_success &&
         (there || reorder_now(c, from_md, from, to_md, to)))
         return to;
@@ -386,5 +386,6 @@ bool chain_end(Build *b, Kernel *k, bool ok) {
     if (ok) return chain_built(c), true;
     chain_free(c);
     k->forget = NULL;
-    return build_fail(b, "oneDNN does not support this algorithm for this shape");
+    return *b->failure != COMPILE_NO_MEMORY &&
+           build_fail(b, "oneDNN does not support this algorithm for this shape");
 }

@@ -220,7 +220,8 @@ static bool pack_known(Build *b, Ukernel *u) {
     const bool there = (share->bytes = shared_find(b->device, key)) != NULL;
     if (!there) share->bytes = shared_new(b->device, key, (size_t)(n * matrix) * sizeof(float));
     float *panels = share->bytes;
-    bool ok = panels != NULL;
+    if (!panels) return build_no_memory(b);
+    bool ok = true;
     for (int64_t i = 0; ok && !there && i < n; i++)
         ok = pack_matrix(u, w + i * u->w.batch, panels + i * matrix);
     if (!ok) return shared_drop(b->device, panels), share->bytes = NULL, false;
@@ -299,5 +300,6 @@ bool dnn_ukernel_build(Build *b, int choice, Kernel *k) {
     if (make_all(b, u)) return true;
     ukernel_forget(k);
     k->forget = NULL;
-    return build_fail(b, "oneDNN's micro-kernel does not support this shape");
+    return *b->failure != COMPILE_NO_MEMORY &&
+           build_fail(b, "oneDNN's micro-kernel does not support this shape");
 }

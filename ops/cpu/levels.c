@@ -197,7 +197,7 @@ bool levels_pack(Build *b, int index, const View *v, Levels *l) {
     if (!(share->bytes = shared_find(b->device, key))) {
         share->bytes =
             shared_new(b->device, key, (size_t)l->panels * panel_floats(l) * sizeof(float));
-        if (!share->bytes) return build_fail(b, "out of memory");
+        if (!share->bytes) return build_no_memory(b);
         pack_panels(l, &s, of, share->bytes);
     }
     l->packed = share->bytes;

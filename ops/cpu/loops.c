@@ -58,6 +58,7 @@ static bool loop_build(Build *b, int choice, Kernel *k) {
     if (l->n == parts) return true;
     loop_forget(k);
     k->forget = NULL;
+    if (e.kind == E_MEMORY) *b->failure = COMPILE_NO_MEMORY;
     return build_fail(b, e.reason);
 }
 const Maker loop_maker = {.choices = loop_choices, .build = loop_build};

@@ -10,6 +10,10 @@ bool build_fail(Build *b, const char *why) {
     if (b->why && b->nwhy) snprintf(b->why, b->nwhy, "%s", why);
     return false;
 }
+bool build_no_memory(Build *b) {
+    *b->failure = COMPILE_NO_MEMORY;
+    return build_fail(b, "out of memory");
+}
 
 size_t build_bytes(Build *b, size_t bytes) {
     const size_t at = b->workspace;
@@ -206,6 +210,7 @@ static bool pack_constant(Build *b, int index, const View *from, Operand *o) {
                  .arena = b->scratch,
                  .kernel = b->kernel,
                  .step = b->step,
+                 .failure = b->failure,
                  .why = b->why,
                  .nwhy = b->nwhy};
     const size_t bytes = (size_t)(view_count(from) * dtype_size(o->view.dtype));
@@ -222,7 +227,7 @@ static bool pack_constant(Build *b, int index, const View *from, Operand *o) {
         if ((o->constant = share->bytes = shared_find(b->device, key))) return true;
         room = share->bytes = shared_new(b->device, key, bytes);
     }
-    if (!room) return build_fail(b, "out of memory");
+    if (!room) return build_no_memory(b);
     copy_run(copy, (void *[]){room, (void *)(uintptr_t)b->weights[index]}, work);
     o->constant = room;
     return true;

@@ -229,7 +229,7 @@ static bool pack_weights(Build *b, Panels *p, const Source *s) {
     const bool there = (share->bytes = shared_find(b->device, key)) != NULL;
     if (!there)
         share->bytes = shared_new(b->device, key, (size_t)(columns * p->terms) * sizeof(float));
-    if (!share->bytes) return build_fail(b, "out of memory");
+    if (!share->bytes) return build_no_memory(b);
     for (int64_t k = 0; k < panels; k++) {
         const Panel at = panel_at(simd, p, k);
         pack_panel(p, &at, simd->width, s, there ? NULL : (float *)share->bytes + at.from,

@@ -209,7 +209,7 @@ static bool pack_weights(Build *b, Winograd *w) {
     if (!(share->bytes = shared_find(b->device, key))) {
         share->bytes = shared_new(
             b->device, key, (size_t)(WINOGRAD_POINTS * w->inputs * w->padded) * sizeof(float));
-        if (!share->bytes) return build_fail(b, "out of memory");
+        if (!share->bytes) return build_no_memory(b);
         pack(w, simd, &s, share->bytes);
     }
     w->weights = share->bytes;

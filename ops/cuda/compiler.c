@@ -113,7 +113,7 @@ static bool take_image(Compiler *c, nvrtcProgram p, Image *image) {
     if (c->ptx ? c->nvrtcGetPTXSize_(p, &image->size) : c->nvrtcGetCUBINSize_(p, &image->size))
         return false;
     image->bytes = malloc(image->size + 1);
-    if (!image->bytes) return false;
+    if (!image->bytes) return image->no_memory = true, false;
     return !(c->ptx ? c->nvrtcGetPTX_(p, image->bytes) : c->nvrtcGetCUBIN_(p, image->bytes));
 }
 
@@ -133,7 +133,11 @@ static bool compile(Compiler *c, const char *text, const char *limit, Image *ima
     if (done) image->spilled = spilled(c, p);
     if (r) compile_failed(c, p, r, why, n);
     else if (!done) snprintf(why, n, "NVRTC gives no code for a kernel");
-    if (!done) free(image->bytes), *image = (Image){0};
+    if (!done) {
+        const bool no_memory = r == NVRTC_ERROR_OUT_OF_MEMORY || (!r && image->no_memory);
+        free(image->bytes);
+        *image = (Image){.no_memory = no_memory};
+    }
     if (p) c->nvrtcDestroyProgram_(&p);
     return done;
 }

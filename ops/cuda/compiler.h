@@ -7,7 +7,8 @@
 typedef struct Image {
     char *bytes; /* the caller frees them */
     size_t size;
-    long spilled; /* bytes of registers that were spilled; 0 if from the cache */
+    long spilled;   /* bytes of registers that were spilled; 0 if from the cache */
+    bool no_memory; /* without bytes: because there was no memory */
 } Image;
 typedef struct Compiler Compiler;
 

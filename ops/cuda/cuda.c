@@ -33,9 +33,18 @@ struct Kernel {
 };
 
 /* ---- Generated kernels. */
+static bool no_memory(Device *d, char *why, size_t n) {
+    return d->no_memory = true, snprintf(why, n, "out of memory for a kernel"), false;
+}
+static bool get_source(Device *d, const Step *s, int variant, KernelSource *source, char *why,
+                       size_t n) {
+    const bool done = source_write(s, variant, source, why, n);
+    return d->no_memory |= source->failed, done;
+}
 static bool get_image(Device *d, const char *text, int args, Image *image, char *why, size_t n) {
     if (d->cached && cache_get(d->cache, text, image)) return true;
-    if (!compiler_run(d->compiler, text, args, image, why, n)) return false;
+    if (!compiler_run(d->compiler, text, args, image, why, n))
+        return d->no_memory |= image->no_memory, false;
     if (d->options.refuse_spills && image->spilled)
         return snprintf(why, n, "the kernel spills %ld bytes of registers", image->spilled), false;
     if (d->cached) cache_put(d->cache, text, image);
@@ -56,7 +65,7 @@ static bool text_image(Device *d, const KernelSource *s, int args, Image *image,
     const char *identity = compiler_identity(d->compiler);
     const size_t room = strlen(identity) + strlen(source_prelude) + s->size + sizeof form;
     char *text = malloc(room);
-    if (!text) return snprintf(why, n, "out of memory for a kernel"), false;
+    if (!text) return no_memory(d, why, n);
     snprintf(text, room, form, identity, source_prelude, s->text);
     const bool done = get_image(d, text, args, image, why, n);
     free(text);
@@ -74,7 +83,7 @@ static bool make_images(Device *d, const Step *s, char *why, size_t n) {
     for (int k = 0; k < source_variants(s) && done; k++) {
         KernelSource source;
         Image image = {0};
-        if (!source_write(s, k, &source, why, n)) return false;
+        if (!get_source(d, s, k, &source, why, n)) return false;
         done = !source.grid || text_image(d, &source, s->nview + source.table, &image, why, n);
         free(image.bytes);
         free(source.text);
@@ -84,7 +93,7 @@ static bool make_images(Device *d, const Step *s, char *why, size_t n) {
 static bool make_code(Device *d, const Step *s, int algorithm, Code *c, bool *table, char *why,
                       size_t n) {
     KernelSource source;
-    if (!source_write(s, algorithm, &source, why, n)) return false;
+    if (!get_source(d, s, algorithm, &source, why, n)) return false;
     c->grid = source.grid, c->block = source.block;
     c->args = s->nview + source.table;
     *table = source.table;
@@ -107,8 +116,8 @@ static int run_code(const Kernel *k, void *const view[]) {
    if they have fewer. */
 static int cuda_choices(Device *, const Step *);
 static void cuda_forget(Kernel *);
-static Kernel *cuda_compile(Device *, const Step *, int choice, const void *const weights[],
-                            size_t *workspace, char *why, size_t n);
+static Kernel *compile_step(Device *, const Step *, int choice, size_t *workspace, char *why,
+                            size_t n);
 static int least(int a, int b) { return a < b ? a : b; }
 /* The number of choices; 0 if the step is no such attention, or its scores take more memory than a
    library's algorithm may. */
@@ -133,8 +142,8 @@ static bool make_parts(Kernel *k, const Step *s, int choice, size_t *workspace, 
         const Step *part = &p.step[j];
         const int last = cuda_choices(k->device, part) - 1;
         size_t more = 0;
-        k->part[j] = cuda_compile(k->device, part, part->kind == S_GEMM ? least(choice, last) : 0,
-                                  NULL, &more, why, n);
+        k->part[j] = compile_step(k->device, part, part->kind == S_GEMM ? least(choice, last) : 0,
+                                  &more, why, n);
         if (!k->part[j]) return false;
         if (more > most) most = more;
     }
@@ -239,14 +248,13 @@ static void cuda_forget(Kernel *k) {
     }
     free(k);
 }
-static Kernel *cuda_compile(Device *d, const Step *s, int choice, const void *const weights[],
-                            size_t *workspace, char *why, size_t n) {
-    (void)weights;
+static Kernel *compile_step(Device *d, const Step *s, int choice, size_t *workspace, char *why,
+                            size_t n) {
     *workspace = 0;
     if (s->nview > VIEWS_MOST) return snprintf(why, n, "a step of more than 64 views"), NULL;
     if (d->lost || !device_enter(d)) return snprintf(why, n, "%s", d->failure), NULL;
     Kernel *k = calloc(1, sizeof *k);
-    if (!k) return snprintf(why, n, "out of memory for a kernel"), NULL;
+    if (!k) return no_memory(d, why, n), NULL;
     k->device = d, k->nview = s->nview;
     for (int j = 0; j < s->nview; j++) {
         const View *v = &s->view[j];
@@ -255,6 +263,14 @@ static Kernel *cuda_compile(Device *d, const Step *s, int choice, const void *co
     }
     if (make_kernel(k, s, choice, workspace, why, n)) return k;
     return cuda_forget(k), NULL;
+}
+static Kernel *cuda_compile(Device *d, const Step *s, int choice, const void *const weights[],
+                            size_t *workspace, CompileFailure *failure, char *why, size_t n) {
+    (void)weights;
+    d->no_memory = false;
+    Kernel *k = compile_step(d, s, choice, workspace, why, n);
+    if (failure) *failure = d->no_memory ? COMPILE_NO_MEMORY : COMPILE_REFUSED;
+    return k;
 }
 
 static int start_kernel(const Kernel *k, void *const slot[], void *workspace);

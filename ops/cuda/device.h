@@ -45,6 +45,7 @@ struct Device {
     /* Compute capability (90 is sm_90), number of multiprocessors, CUDA version of the driver. */
     int capability, multiprocessors, version;
     char name[128], cache[OPTION_ROOM];
+    bool no_memory;    /* some memory was lacking since this was last set to false */
     char failure[160]; /* the last call that failed and its error; "": none failed */
     Held *held;
     Library *library[LIBRARIES]; /* cuBLASLt and cuDNN; NULL: not available */

@@ -4,6 +4,7 @@
 
 bool device_failed(Device *d, const char *call, CUresult r, char *why, size_t n) {
     const char *text = NULL;
+    if (r == CUDA_ERROR_OUT_OF_MEMORY) d->no_memory = true;
     if (d->driver.cuGetErrorString_(r, &text) || !text) text = "unknown error";
     return snprintf(why, n, "%s: %s", call, text), false;
 }

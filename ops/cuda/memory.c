@@ -48,6 +48,7 @@ void *memory_hold(Device *d, const void *bytes, size_t n) {
     for (Held *h = d->held; h; h = h->next)
         if (h->size == n && digest_same(h->digest, digest)) return h->users++, h->memory;
     Held *h = malloc(sizeof *h);
+    if (!h) d->no_memory = true;
     void *memory = h ? memory_take(d, n) : NULL;
     if (!memory || memory_copy(d, memory, bytes, n, COPY_TO_DEVICE)) {
         memory_give(d, memory);

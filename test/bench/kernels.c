@@ -54,7 +54,7 @@ static void report(const char *name, const Bench *b, const char *filter) {
     for (int choice = 0, n = cpu->choices(device, &b->step); choice < n; choice++) {
         char why[200];
         size_t room = 0;
-        Kernel *k = cpu->compile(device, &b->step, choice, weights, &room, why, sizeof why);
+        Kernel *k = cpu->compile(device, &b->step, choice, weights, &room, NULL, why, sizeof why);
         if (!k) continue;
         void *work = cpu->alloc(device, room);
         const double us = time_kernel(k, slot, work);

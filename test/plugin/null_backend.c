@@ -32,9 +32,10 @@ static int null_copy(Device *d, void *to, const void *from, size_t bytes, CopyDi
 }
 static int null_choices(Device *d, const Step *s) { return (void)d, s->kind == S_FILL; }
 static Kernel *null_compile(Device *d, const Step *s, int choice, const void *const weights[],
-                            size_t *workspace, char *why, size_t n) {
+                            size_t *workspace, CompileFailure *failure, char *why, size_t n) {
     (void)d, (void)choice, (void)weights;
     *workspace = 0;
+    if (failure) *failure = s->kind == S_FILL ? COMPILE_NO_MEMORY : COMPILE_REFUSED;
     if (s->kind != S_FILL) return snprintf(why, n, "the null back end runs nothing"), NULL;
     return calloc(1, sizeof(Kernel));
 }

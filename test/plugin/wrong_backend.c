@@ -46,13 +46,19 @@ static int wrong_choices(Device *d, const Step *s) {
     return (void)d, s->kind != S_LOOP && s->kind != S_OP;
 }
 
+static Kernel *refused(CompileFailure *to, CompileFailure kind, const char *reason, char *why,
+                       size_t n) {
+    if (to) *to = kind;
+    return snprintf(why, n, "%s", reason), NULL;
+}
 static Kernel *wrong_compile(Device *d, const Step *s, int choice, const void *const weights[],
-                             size_t *workspace, char *why, size_t n) {
+                             size_t *workspace, CompileFailure *failure, char *why, size_t n) {
     (void)choice, (void)weights;
     *workspace = 0;
     if (!wrong_choices(d, s) || s->nview > 16 || s->nparam > 64 || s->ncode > 256)
-        return snprintf(why, n, "not this step"), NULL;
+        return refused(failure, COMPILE_REFUSED, "not this step", why, n);
     Kernel *k = calloc(1, sizeof *k);
+    if (!k) return refused(failure, COMPILE_NO_MEMORY, "out of memory", why, n);
     k->step = *s;
     memcpy(k->view, s->view, sizeof *s->view * (size_t)s->nview);
     if (s->nparam) memcpy(k->param, s->param, sizeof *s->param * (size_t)s->nparam);

@@ -24,7 +24,7 @@ static const char *reason(Trial *t, int choice, char *why, size_t n) {
     const void *weights[SLOTS] = {NULL};
     size_t room;
     snprintf(why, n, "the second time it is not");
-    Kernel *k = s->backend->compile(s->device, &t->c.step, choice, weights, &room, why, n);
+    Kernel *k = s->backend->compile(s->device, &t->c.step, choice, weights, &room, NULL, why, n);
     if (k) s->backend->forget(k);
     return why;
 }

@@ -190,8 +190,8 @@ static Made make(Drawn *t, Device *d, const Step *step, char *const data[]) {
     }
     const int algorithms = cpu->choices(d, step),
               algorithm = algorithms > 0 ? t->algorithm % algorithms : 0;
-    m.kernel = cpu->compile(d, step, algorithm, weights, &m.bytes, why, sizeof why);
-    if (!m.kernel) m.kernel = cpu->compile(d, step, 0, weights, &m.bytes, why, sizeof why);
+    m.kernel = cpu->compile(d, step, algorithm, weights, &m.bytes, NULL, why, sizeof why);
+    if (!m.kernel) m.kernel = cpu->compile(d, step, 0, weights, &m.bytes, NULL, why, sizeof why);
     if (!m.kernel) fail_msg("%s: %s", t->op->name, why);
     m.work = cpu->alloc(d, m.bytes + GAP);
     memset(m.work, 0xff, m.bytes);

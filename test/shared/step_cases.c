@@ -180,7 +180,7 @@ bool case_run(Case *c, const Backend *b, Device *d, int choice, int known) {
     size_t room = 0;
     for (int i = 1; i < c->step.nview; i++)
         if (known >> i & 1) weights[i] = c->slot[i];
-    Kernel *k = b->compile(d, &c->step, choice, weights, &room, why, sizeof why);
+    Kernel *k = b->compile(d, &c->step, choice, weights, &room, NULL, why, sizeof why);
     if (!k) return false;
     run_twice(c, b, d, k, room);
     b->forget(k);

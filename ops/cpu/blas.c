@@ -1,10 +1,13 @@
 /* blas.c -- matrix products by OpenBLAS, and the choice among all algorithms for them.
 
-   OpenBLAS is opened with dlopen, so that the environment can be set first: OPENBLAS_CORETYPE,
-   which may name an older core, is read when the library is loaded. Views of float and double are
-   passed to gemm or gemv in place if their rows or columns have stride 1; other views are packed.
-   Batch axes are joined or folded into the rows. 16-bit floats are computed as float; integers
-   exactly, by our inner loops over int64. */
+   OpenBLAS is opened with dlopen, so that the environment can be set first, which the library reads
+   when it is loaded. Its functions cannot replace this: none sets what OPENBLAS_CORETYPE does,
+   which may name an older core; and openblas_set_num_threads comes when a build with threads has
+   already started them, does not end them, and would change the setting for other users of the
+   library in this process, for whom the environment changes nothing once it is loaded. Views of
+   float and double are passed to gemm or gemv in place if their rows or columns have stride 1;
+   other views are packed. Batch axes are joined or folded into the rows. 16-bit floats are computed
+   as float; integers exactly, by our inner loops over int64. */
 #include "ops/cpu/cpu.h"
 #include <dlfcn.h>
 #include <pthread.h>

@@ -131,20 +131,16 @@ int feed_find(const Feed *f, const char *name) {
     return -1;
 }
 
-/* Whether numbers of the type can be drawn from the range. A range of one number fits every float
-   type, even if the number is infinite or NaN. Integers must be below 2^53: from there on a double
-   may not be the number that was given. */
-static bool range_fits(Domain d, DType t) {
-    if (dtype_class(t) == 'F') return d.high - d.low < INFINITY || d.low == d.high || isnan(d.low);
-    return fabs(d.low) < 0x1p53 && fabs(d.high) < 0x1p53 && element_keeps(t, d.low) &&
-           element_keeps(t, d.high);
-}
-
+/* Why numbers of the type cannot be drawn from the range, as the end of a sentence about the type;
+   NULL: they can. A range of one number fits every float type, even if the number is infinite or
+   NaN. Integers must be below 2^53: from there on a double may not be the number that was given. */
 static const char *misfit(Domain d, DType t) {
-    const bool great = fabs(d.low) >= 0x1p53 || fabs(d.high) >= 0x1p53;
-    return dtype_class(t) != 'F' && great
-               ? "; integers must be below 2^53 here, others can be given in a file"
-               : ", whose numbers cannot be drawn from this range";
+    bool fits;
+    if (dtype_class(t) == 'F') fits = d.high - d.low < INFINITY || d.low == d.high || isnan(d.low);
+    else if (fabs(d.low) >= 0x1p53 || fabs(d.high) >= 0x1p53)
+        return "; integers must be below 2^53 here, others can be given in a file";
+    else fits = element_keeps(t, d.low) && element_keeps(t, d.high);
+    return fits ? NULL : ", whose numbers cannot be drawn from this range";
 }
 
 /* NumPy has no bfloat16: npy_write writes its bits as uint16. */
@@ -157,10 +153,10 @@ static bool take_option(Feed *f, const FeedOption *x, Error *e) {
     assert(k >= 0);
     const DType t = f->input[k].dtype;
     f->input[k].option = x;
-    if (x->kind == FEED_RANGE)
-        return range_fits(x->range, t) ||
-               error_set(e, E_USAGE, "--input", "%s: the input %s has type %s%s", x->text, x->name,
-                         dtype_name(t), misfit(x->range, t));
+    const char *why = x->kind == FEED_RANGE ? misfit(x->range, t) : NULL;
+    if (why)
+        return error_set(e, E_USAGE, "--input", "%s: the input %s has type %s%s", x->text, x->name,
+                         dtype_name(t), why);
     return x->kind != FEED_TENSOR || holds(&x->tensor, t) ||
            error_set(e, E_INVALID, x->text,
                      "the file holds %s elements, but the input %s has type %s",

@@ -95,44 +95,40 @@ static bool nothing_excluded(const IsomerOptions *o, Error *e) {
     static const char searched[] = "--replay searches and times nothing: leave out one of the two",
                       made[] = "--headroom searches and writes nothing: leave out one of the two";
     const IsomerOptions usual = optimize_defaults();
-    const bool replay = o->replay != NULL, headroom = o->headroom != 0;
     const struct {
         const char *option;
-        bool given, excluded;
-        const char *why;
+        bool given;
+        const char *replay, *headroom; /* why these exclude the option; NULL: they do not */
     } all[] = {
-        {"--headroom", headroom, replay,
-         "nothing is searched, so no proof log can be followed: leave out --replay"},
-        {"--search", differs(o->search, usual.search), replay, searched},
-        {"--steps", o->steps != usual.steps, replay, searched},
-        {"--time-limit", o->time_limit > 0, replay, searched},
-        {"--effort", differs(o->effort, usual.effort), replay, searched},
-        {"--keep-best", o->keep_best, replay, searched},
-        {"--frozen", o->frozen, replay, searched},
-        {"--also-threads", o->also_threads > 0, replay, searched},
-        {"--max-growth", o->max_growth >= 0, replay,
-         "a replay takes it from the proof log: leave it out"},
-        {"--discover", o->discover > 0, headroom, made},
-        {"--time-limit", o->time_limit > 0, headroom, made},
-        {"--effort", differs(o->effort, usual.effort), headroom, made},
-        {"--keep-best", o->keep_best, headroom, made},
-        {"--also-threads", o->also_threads > 0, headroom, made},
-        {"--max-growth", o->max_growth >= 0, headroom, made},
-        {"--check", o->check != usual.check, headroom, made},
-        {"--check-with", o->check_with != NULL, headroom, made},
-        {"--rtol", o->rtol >= 0, headroom, made},
-        {"--atol", o->atol >= 0, headroom, made},
-        {"--report", o->report != NULL, headroom, made},
-        {"--html", o->html != NULL, headroom, made},
-        {"--dot", o->dot != NULL, headroom, made},
-        {"--diff", o->diff, headroom, made},
-        {"--explain", o->explain.n > 0, headroom, made},
-        {"--proof-log", o->proof_log != NULL, headroom, made},
-        {"--save-as-external-data", o->external, headroom, made},
-        {"--dry-run", o->dry_run, headroom, made},
+        {"--headroom", o->headroom,
+         "nothing is searched, so no proof log can be followed: leave out --replay", NULL},
+        {"--search", differs(o->search, usual.search), searched, NULL},
+        {"--steps", o->steps != usual.steps, searched, NULL},
+        {"--frozen", o->frozen, searched, NULL},
+        {"--discover", o->discover > 0, NULL, made},
+        {"--time-limit", o->time_limit > 0, searched, made},
+        {"--effort", differs(o->effort, usual.effort), searched, made},
+        {"--keep-best", o->keep_best, searched, made},
+        {"--also-threads", o->also_threads > 0, searched, made},
+        {"--max-growth", o->max_growth >= 0, "a replay takes it from the proof log: leave it out",
+         made},
+        {"--check", o->check != usual.check, NULL, made},
+        {"--check-with", o->check_with != NULL, NULL, made},
+        {"--rtol", o->rtol >= 0, NULL, made},
+        {"--atol", o->atol >= 0, NULL, made},
+        {"--report", o->report != NULL, NULL, made},
+        {"--html", o->html != NULL, NULL, made},
+        {"--dot", o->dot != NULL, NULL, made},
+        {"--diff", o->diff, NULL, made},
+        {"--explain", o->explain.n > 0, NULL, made},
+        {"--proof-log", o->proof_log != NULL, NULL, made},
+        {"--save-as-external-data", o->external, NULL, made},
+        {"--dry-run", o->dry_run, NULL, made},
     };
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        if (all[k].given && all[k].excluded) return refuse(e, all[k].option, all[k].why);
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        const char *why = o->replay ? all[k].replay : o->headroom ? all[k].headroom : NULL;
+        if (all[k].given && why) return refuse(e, all[k].option, why);
+    }
     return true;
 }
 

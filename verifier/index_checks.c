@@ -58,16 +58,14 @@ static bool is_among(NodeId id, NodeList nodes) {
         if (nodes.v[k] == id) return true;
     return false;
 }
-/* The checks of all nodes of the graph, simplified under ctx: for `left` NULL, those that are known
-   of the left side; otherwise those of the right side, without the nodes that the left side has,
-   too. */
-static Parts checks_of(NfImport *m, Dom ctx, const Graph *g, const NodeList *left) {
+/* The checks of all these nodes, simplified under ctx: for `left` NULL, those that are known of the
+   left side; otherwise those of the right side, without the nodes that the left side has, too. */
+static Parts checks_of(NfImport *m, Dom ctx, NodeList nodes, const NodeList *left) {
     Prover *p = m->p;
-    const NodeList live = graph_live(p->w, p->arena, g);
     Parts out = {0};
-    for (int k = 0; k < live.n; k++) {
-        const Node node = node_get(p->w, live.v[k]);
-        if (input_name(p->w, node.out) || (left && is_among(live.v[k], *left))) continue;
+    for (int k = 0; k < nodes.n; k++) {
+        const Node node = node_get(p->w, nodes.v[k]);
+        if (input_name(p->w, node.out) || (left && is_among(nodes.v[k], *left))) continue;
         if (left && !checks_known(p->w, &node))
             prover_fail(p,
                         arena_format(p->arena, "%s has no definition: what it checks is not known",
@@ -161,14 +159,13 @@ static bool index_follows(Prover *p, Dom ctx, const Parts *given, const Part *ch
     add_facts(p, &here, checked_index(p, &x), given);
     return prover_entails(p, here, in_range(p, &x));
 }
-/* The same for all nodes of the right side, given that output k has an element. */
-static bool output_follows(NfImport *m, const Instance *i, int k, Lack *lack) {
+/* The same for all nodes of the right side, given that this output has an element. */
+static bool output_follows(NfImport *m, Value out, NodeList left, NodeList right, Lack *lack) {
     Prover *p = m->p;
-    const Dom ctx = import_range(m, i->from.out[k]);
-    const NodeList left = graph_live(p->w, p->arena, &i->from_whole);
-    const Parts wanted = checks_of(m, ctx, &i->to_whole, &left);
+    const Dom ctx = import_range(m, out);
+    const Parts wanted = checks_of(m, ctx, right, &left);
     if (!wanted.n) return !wanted.too_many;
-    const Parts given = checks_of(m, ctx, &i->from_whole, NULL);
+    const Parts given = checks_of(m, ctx, left, NULL);
     for (int j = 0; j < given.n; j++) explain_form(p, "left takes where", given.v[j].nf);
     if (given.too_many || wanted.too_many) return false;
     for (int j = 0; j < wanted.n; j++) {
@@ -181,7 +178,10 @@ static bool output_follows(NfImport *m, const Instance *i, int k, Lack *lack) {
     return true;
 }
 bool places_follow(NfImport *m, const Instance *i, Lack *lack) {
+    Prover *p = m->p;
+    const NodeList left = graph_live(p->w, p->arena, &i->from_whole),
+                   right = graph_live(p->w, p->arena, &i->to_whole);
     for (int k = 0; k < i->from.nout; k++)
-        if (!output_follows(m, i, k, lack)) return false;
+        if (!output_follows(m, i->from.out[k], left, right, lack)) return false;
     return true;
 }

@@ -237,20 +237,22 @@ static bool write_json(DiscoverProgram *m, const DiscoverReport *r) {
     return ok;
 }
 
-static bool files_given_usable(DiscoverProgram *m) {
+static FileUses files_given(DiscoverProgram *m) {
     FileUses u = {.arena = m->arena};
     file_use_add_list(&u, "FILE", m->d.files, FILE_READ);
     file_use_add(&u, "--profile", m->d.profile, FILE_READ);
     file_use_add(&u, "--output", m->out, FILE_WRITTEN);
     file_use_add(&u, "--json", m->json, FILE_WRITTEN);
-    return files_usable(&u, &m->error);
+    return u;
 }
 
 static bool command_run(DiscoverProgram *m) {
     Questions q = questions_new(m->arena);
     DiscoverReport r;
     Text out = text_new(m->arena);
-    if (!files_given_usable(m)) return false;
+    const FileUses uses = files_given(m);
+    m->d.uses = &uses;
+    if (!files_usable(&uses, &m->error)) return false;
     if (!discover_questions(&m->d, &q, &m->error)) return false;
     if (m->most && q.n > m->most) q.n = (int)m->most;
     if (m->list) return list_questions(m, &q);

@@ -156,18 +156,12 @@ static FileUses files_given(Arena *a, const char *in, const char *out, const Iso
     return u;
 }
 
-/* Returns a file's path in the folder of another one. */
-static const char *beside(Arena *a, const char *other, const char *path) {
-    const char *slash = strrchr(other, '/');
-    return arena_format(a, "%.*s%s", slash ? (int)(slash - other) + 1 : 0, other, path);
-}
-
 /* Whether --save-as-external-data may choose this path for the weights of OUT.onnx. */
 static bool is_for_weights(Arena *a, const char *out, const char *path) {
     char real[PATH_MAX];
     const char *to = realpath(path, real) ? real : path, *slash = strrchr(to, '/'),
                *name = slash ? slash + 1 : to;
-    return model_weights_name(out, name) && file_same(beside(a, out, name), path);
+    return model_weights_name(out, name) && file_same(path_beside(a, out, name), path);
 }
 
 /* Checks that no file named by the options would be lost, and that results can be written. */
@@ -184,23 +178,14 @@ static bool files_given_usable(Arena *a, const char *in, const char *out, const 
            (o->discover <= 0 || !o->rules_out || file_writable(o->rules_out, e));
 }
 
-/* Checks that this file is none of those that the run writes or adds to. */
-static bool file_spared(const FileUses *u, const char *path, const char *what, Error *e) {
-    for (int k = 0; k < u->n; k++)
-        if (u->v[k].kind >= FILE_ADDED_TO && file_same(u->v[k].path, path))
-            return error_set(e, E_USAGE, u->v[k].name, "%s %s: each needs a file of its own",
-                             u->v[k].path, what);
-    return true;
-}
-
 bool optimize_files_spared(Arena *a, const char *in, const char *out, const IsomerOptions *o,
                            StringList weights, const FeedOptions *given, Error *e) {
     const FileUses u = files_given(a, in, out, o);
     bool good = true;
     for (int k = 0; k < weights.n && good; k++)
-        good = file_spared(&u, beside(a, in, weights.v[k]), "has weights of IN.onnx", e) &&
+        good = file_spared(&u, path_beside(a, in, weights.v[k]), "has weights of IN.onnx", e) &&
                (!out || o->dry_run ||
-                file_spared(&u, beside(a, out, weights.v[k]),
+                file_spared(&u, path_beside(a, out, weights.v[k]),
                             "is where weights of IN.onnx are copied to, beside OUT.onnx", e));
     for (int k = 0; k < given->n && good; k++)
         if (given->v[k].kind == FEED_TENSOR)

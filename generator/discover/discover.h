@@ -4,16 +4,19 @@
 #define ISOMER_DISCOVER_H
 #include "generator/discover/question.h"
 #include "graphs/sizes.h"
+#include "ops/base/file_use.h"
 
 typedef struct DiscoverOptions {
-    StringList files;    /* models and files of questions */
-    SizeOptions sizes;   /* sizes of the models' inputs */
-    const char *profile; /* profile of the only model (lost.h); NULL: times are estimated */
-    int operators;       /* most operators in a part of a model */
-    bool no_bodies;      /* does not ask about bodies of control flow */
-    int depth, steps;    /* limits of each search (answer.h) */
-    int jobs, most;      /* most: number of questions to take; 0: all */
-    double seconds;      /* no question is started after this time; 0: no limit */
+    StringList files;     /* models and files of questions */
+    const FileUses *uses; /* the files that the caller reads and writes; it must not write to a file
+                             with weights of a model */
+    SizeOptions sizes;    /* sizes of the models' inputs */
+    const char *profile;  /* profile of the only model (lost.h); NULL: times are estimated */
+    int operators;        /* most operators in a part of a model */
+    bool no_bodies;       /* does not ask about bodies of control flow */
+    int depth, steps;     /* limits of each search (answer.h) */
+    int jobs, most;       /* most: number of questions to take; 0: all */
+    double seconds;       /* no question is started after this time; 0: no limit */
     uint64_t seed;
     const char *folder; /* finished questions are kept in this folder; NULL: nowhere */
     int shard, nshard; /* answers every nshard-th question, from number `shard` on; nshard 0: all */

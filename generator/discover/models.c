@@ -95,6 +95,18 @@ static bool open_once(const Asked *x, const SizeOptions *sizes, const Pieces *fi
     return (out->m = model_open_with(out->w, x->path, &open, e)) != NULL;
 }
 
+/* Checks that the caller does not write over weights of the model, which must not be inlined: a
+   branch that is never taken has weights, too. */
+static bool weights_spared(const Asked *x, const Model *m, Error *e) {
+    Arena *a = x->q->arena;
+    const StringList weights = model_external_files(m, a);
+    for (int k = 0; k < weights.n; k++)
+        if (!file_spared(x->o->uses, path_beside(a, x->path, weights.v[k]),
+                         arena_format(a, "has weights of %s", x->path), e))
+            return false;
+    return true;
+}
+
 /* Opens a body (file) or the model at the path (file NULL). With as_it_is nothing is inlined, since
    the nodes of a profile are those of the file. */
 static bool open_model(const Asked *x, const SizeOptions *sizes, const Pieces *file, bool as_it_is,
@@ -102,6 +114,7 @@ static bool open_model(const Asked *x, const SizeOptions *sizes, const Pieces *f
     enum { FOLD_BYTES = 64 }; /* enough for the conditions of Ifs */
     *out = (OpenModel){.bytes = arena_new(arena_escape(x->q->arena), 0)};
     if (!open_once(x, sizes, file, out, e)) return false;
+    if (!file && !weights_spared(x, out->m, e)) return false;
     while (!as_it_is) {
         Graph start;
         ValueMap folded;

@@ -14,6 +14,11 @@ static void folder_of(const char *path, char folder[PATH_MAX]) {
     snprintf(folder, PATH_MAX, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
 }
 
+const char *path_beside(Arena *a, const char *other, const char *path) {
+    const char *slash = strrchr(other, '/');
+    return arena_format(a, "%.*s%s", slash ? (int)(slash - other) + 1 : 0, other, path);
+}
+
 bool file_same(const char *a, const char *b) {
     struct stat x, y;
     char folder[2][PATH_MAX], real[2][PATH_MAX];
@@ -59,6 +64,14 @@ bool files_apart(const FileUses *u, Error *e) {
                                  "%s is also given as %s: each needs a file of its own", by->path,
                                  lost->name);
         }
+    return true;
+}
+
+bool file_spared(const FileUses *u, const char *path, const char *what, Error *e) {
+    for (int k = 0; k < u->n; k++)
+        if (u->v[k].kind >= FILE_ADDED_TO && file_same(u->v[k].path, path))
+            return error_set(e, E_USAGE, u->v[k].name, "%s %s: each needs a file of its own",
+                             u->v[k].path, what);
     return true;
 }
 

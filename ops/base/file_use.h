@@ -29,11 +29,16 @@ typedef struct FileUses {
 /* Adds a file, unless the path is NULL. Names and paths are not copied. */
 void file_use_add(FileUses *, const char *name, const char *path, FileUseKind);
 void file_use_add_list(FileUses *, const char *name, StringList paths, FileUseKind);
+/* The path of a file that is given relative to the folder of another one. */
+const char *path_beside(Arena *, const char *other, const char *path);
 /* Whether both paths name the same regular file, which may not exist yet. */
 bool file_same(const char *, const char *);
 /* Returns false with E_USAGE if writing one of the files would destroy another, even if their paths
    are spelled differently. Devices may be given more than once. */
 bool files_apart(const FileUses *, Error *);
+/* Returns false with E_USAGE if this file, which the command line does not name, is one of those
+   that are written or added to. what: what it is, as the end of a sentence ("has weights of M"). */
+bool file_spared(const FileUses *, const char *path, const char *what, Error *);
 /* Like files_apart; in addition returns false with E_ENVIRONMENT if a file that is to be written
    cannot be (file_writable). */
 bool files_usable(const FileUses *, Error *);

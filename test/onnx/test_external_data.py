@@ -107,6 +107,20 @@ def test_external_data_of_others_is_not_overwritten(tmp_path):
     assert (tmp_path / "one").read_bytes() == b"mine" and not (tmp_path / "out.onnx").exists()
 
 
+@pytest.mark.parametrize("option", ["--output", "--json"])
+@pytest.mark.parametrize("file", ["one", "sub/two"])
+def test_questions_are_not_written_over_weights(tmp_path, file, option):
+    path, _ = spread(tmp_path / "models")
+    before = {x: x.read_bytes() for x in tmp_path.rglob("*") if x.is_file()}
+    lost = path.parent / "sub" / ".." / file
+    program = os.path.join(os.path.dirname(roundtrip.OPTIMIZE), "discover-rules")
+    command = [program, path, "--steps", "1", option, lost]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{option}: {lost} has weights of {path}: each needs a file of its own" in done.stderr
+    assert {x: x.read_bytes() for x in tmp_path.rglob("*") if x.is_file()} == before
+
+
 def test_lists_that_give_sizes_stay_in_the_model(tmp_path):
     """ONNX Runtime does not load a model whose sizes or axes are in another file."""
     text = """<ir_version: 8, opset_import: ["" : 17]> g (float[2,6] x) => (float[2,1,3,2] y)

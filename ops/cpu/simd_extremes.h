@@ -1,13 +1,22 @@
 /* simd_extremes.h -- the maximum and the minimum of a run of floats; included by simd_body.h. The
    vector instructions ignore NaN but are single instructions; whether there was a NaN is recorded
-   beside them. */
+   beside them where that matters. */
 enum { EXTREMES = 4 };
 typedef int32_t Truths __attribute__((vector_size(WIDTH * sizeof(int32_t)), may_alias));
-#define DEFINE_EXTREME(name, BETTER, value)                                                       \
-    static inline void name##_of(Floats *best, Truths *odd, const float *x) {                     \
-        const Floats here = *(const Floats *)x;                                                   \
+/* The first n places of a vector. */
+static inline Truths places_before(int64_t n) {
+    static const int32_t place[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    Truths at;
+    memcpy(&at, place, sizeof at);
+    return at < (int32_t)n;
+}
+/* Defines NAME, which changes *acc to the extreme of itself and n floats, and NAME_run, the extreme
+   of n > 0 floats. A NaN is the extreme where there is one; without `nans` it may be passed
+   over. */
+#define DEFINE_EXTREME(name, BETTER, worst, value)                                                \
+    static inline void name##_of(Floats *best, Truths *odd, Floats here, bool nans) {             \
         *best = BETTER(here, *best);                                                              \
-        *odd |= (Truths)(here != here);                                                           \
+        if (nans) *odd |= (Truths)(here != here);                                                 \
     }                                                                                             \
     static inline void name##_single(float *acc, float x) {                                       \
         const float z = *acc;                                                                     \
@@ -25,24 +34,32 @@ typedef int32_t Truths __attribute__((vector_size(WIDTH * sizeof(int32_t)), may_
         }                                                                                         \
         return nan[0] ? NAN : part[0];                                                            \
     }                                                                                             \
-    static void name(void *acc, const void *px, int64_t n) {                                      \
-        const float *x = px;                                                                      \
-        if (n < WIDTH) {                                                                          \
-            for (int64_t i = 0; i < n; i++) name##_single(acc, x[i]);                             \
-            return;                                                                               \
-        }                                                                                         \
-        const Floats first = *(const Floats *)x;                                                  \
+    static inline Floats name##_first(const float *x, int64_t n) {                                \
+        const Truths in = places_before(n);                                                       \
+        const Floats none = (Floats){0} + (worst), some = LOAD_FIRST(x, n);                       \
+        return (Floats)((in & (Truths)some) | (~in & (Truths)none));                              \
+    }                                                                                             \
+    static inline                                                                                 \
+        __attribute__((always_inline)) float name##_run(const float *x, int64_t n, bool nans) {   \
+        const Floats first = n < WIDTH ? name##_first(x, n) : *(const Floats *)x;                 \
         Floats best[EXTREMES] = {first, first, first, first};                                     \
-        Truths odd[EXTREMES] = {(Truths)(first != first)};                                        \
+        Truths odd[EXTREMES] = {0};                                                               \
+        if (nans) odd[0] = (Truths)(first != first);                                              \
         int64_t at = WIDTH;                                                                       \
         for (; at + EXTREMES * WIDTH <= n; at += EXTREMES * WIDTH)                                \
             UNROLLED(int v = 0; v < EXTREMES; v++)                                                \
-        name##_of(&best[v], &odd[v], x + at + v * WIDTH);                                         \
-        for (; at + WIDTH <= n; at += WIDTH) name##_of(&best[0], &odd[0], x + at);                \
-        if (at < n) name##_of(&best[1], &odd[1], x + n - WIDTH);                                  \
+        name##_of(&best[v], &odd[v], *(const Floats *)(x + at + v * WIDTH), nans);                \
+        for (; at + WIDTH <= n; at += WIDTH)                                                      \
+            name##_of(&best[0], &odd[0], *(const Floats *)(x + at), nans);                        \
+        if (at < n) name##_of(&best[1], &odd[1], *(const Floats *)(x + n - WIDTH), nans);         \
         best[0] = BETTER(best[0], best[1]), best[2] = BETTER(best[2], best[3]);                   \
         best[0] = BETTER(best[0], best[2]), odd[0] |= odd[1] | odd[2] | odd[3];                   \
-        name##_single(acc, name##_fold(best[0], odd[0]));                                         \
+        return name##_fold(best[0], odd[0]);                                                      \
+    }                                                                                             \
+    static void name(void *acc, const void *px, int64_t n) {                                      \
+        const float *x = px;                                                                      \
+        for (int64_t i = 0; i < n && n < WIDTH; i++) name##_single(acc, x[i]);                    \
+        if (n >= WIDTH) name##_single(acc, name##_run(x, n, true));                               \
     }
-DEFINE_EXTREME(total_float_max, MAXIMUM, x > z || x != x ? x : z)
-DEFINE_EXTREME(total_float_min, MINIMUM, x < z || x != x ? x : z)
+DEFINE_EXTREME(total_float_max, MAXIMUM, -INFINITY, x > z || x != x ? x : z)
+DEFINE_EXTREME(total_float_min, MINIMUM, INFINITY, x < z || x != x ? x : z)

@@ -5,14 +5,6 @@
    too long are computed together, by the same operations as each alone, so that each fills the
    waits of the other. */
 enum { EXP_PARTS = LANES / WIDTH, EXP_PAIRED = 768 };
-typedef int32_t Places __attribute__((vector_size(WIDTH * sizeof(int32_t)), may_alias));
-/* The first n places of a vector. */
-static inline Places places_before(int64_t n) {
-    static const int32_t place[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    Places at;
-    memcpy(&at, place, sizeof at);
-    return at < (int32_t)n;
-}
 /* any: elements may be greater than 89. */
 static inline Floats exp_floats(Floats x, bool any) {
     float from[WIDTH], to[WIDTH];
@@ -45,7 +37,7 @@ static inline __attribute__((always_inline)) void exp_rows(float *y, const float
     if (at < n) UNROLLED(int r = 0; r < rows; r++) {
             const int64_t place = r * n + at;
             const Floats e = exp_floats(LOAD_FIRST(x + place, n - at) - less[r], any);
-            sum[r][0] += (Floats)(places_before(n - at) & (Places)e);
+            sum[r][0] += (Floats)(places_before(n - at) & (Truths)e);
             if (y) STORE_FIRST(y + place, n - at, e);
         }
     UNROLLED(int r = 0; r < rows; r++) {
@@ -56,33 +48,12 @@ static inline __attribute__((always_inline)) void exp_rows(float *y, const float
     }
 }
 
-/* ---- softmax: the maximum, exponentials and their sum, then a division. A NaN is ignored in the
-   maximum; it makes the sum a NaN. */
-static inline float softmax_peak(const float *x, int64_t n) {
-    const Floats least = (Floats){0} - INFINITY;
-    Floats best[EXTREMES] = {least, least, least, least};
-    float lane[WIDTH];
-    int64_t at = 0;
-    for (; at + EXTREMES * WIDTH <= n; at += EXTREMES * WIDTH)
-        UNROLLED(int v = 0; v < EXTREMES; v++)
-    best[v] = MAXIMUM(*(const Floats *)(x + at + v * WIDTH), best[v]);
-    for (; at + WIDTH <= n; at += WIDTH) best[0] = MAXIMUM(*(const Floats *)(x + at), best[0]);
-    if (at < n) {
-        const Places in = places_before(n - at);
-        const Floats last = LOAD_FIRST(x + at, n - at);
-        best[1] = MAXIMUM((Floats)((in & (Places)last) | (~in & (Places)least)), best[1]);
-    }
-    best[0] = MAXIMUM(best[0], best[1]), best[2] = MAXIMUM(best[2], best[3]);
-    best[0] = MAXIMUM(best[0], best[2]);
-    memcpy(lane, best, sizeof lane);
-    UNROLLED(int width = WIDTH / 2; width >= 1; width /= 2)
-    for (int i = 0; i < width; i++) lane[i] = lane[i + width] > lane[i] ? lane[i + width] : lane[i];
-    return lane[0];
-}
+/* ---- softmax: the maximum, exponentials and their sum, then a division. A NaN may be ignored in
+   the maximum; it makes the sum a NaN. */
 static inline __attribute__((always_inline)) void softmax_rows(float *y, const float *x, int64_t n,
                                                                int rows) {
     float peak[2], scale[2];
-    UNROLLED(int r = 0; r < rows; r++) peak[r] = softmax_peak(x + r * n, n);
+    UNROLLED(int r = 0; r < rows; r++) peak[r] = total_float_max_run(x + r * n, n, false);
     exp_rows(y, x, peak, scale, n, rows, false);
     UNROLLED(int r = 0; r < rows; r++) scale[r] = 1 / scale[r];
     int64_t at = 0;

@@ -1,6 +1,6 @@
-/* instance_symbols.c -- what an instance's graphs and conditions name, and what they need: the
-   sizes and integer attributes, the real variables, and the needs of the operators of both sides.
- */
+/* instance_symbols.c -- what an instance names, and what it needs: the sizes and integer attributes
+   of its graphs and conditions, the real variables, and the needs of the operators of both
+   sides. */
 #include "graphs/rewrite.h"
 #include "rules/instance_inner.h"
 #include <string.h>

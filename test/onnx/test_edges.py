@@ -97,7 +97,7 @@ def test_scales_that_are_broadcast(tmp_path):
 def test_bounds_of_clip(tmp_path):
     """A lower bound of minus infinity and an upper bound of infinity have no effect, while a lower
     bound of the largest float and an upper bound of the smallest have. Bounds of doubles may lie
-    beyond the range of floats."""
+    beyond the range of floats, and those at its ends have an effect."""
     x = np.array([-np.inf, -2, 3, np.inf], np.float32)
     most = float(np.finfo(np.float32).max)
 
@@ -110,6 +110,10 @@ def test_bounds_of_clip(tmp_path):
     assert clipped(most, None) == [most] * 3 + [np.inf]
     assert clipped(None, -most) == [-np.inf] + [-most] * 3
     assert clipped(None, 1e39, np.array([1e38, 1e40])) == [1e38, 1e39]
+    wide = np.array([-1e300, 2, 1e39, np.inf])
+    assert clipped(-most, most, wide) == [-most, 2, most, most]
+    assert clipped(-most, None, wide) == [-most, 2, 1e39, np.inf]
+    assert clipped(None, 1, wide) == [-1e300, 1, 1, 1]
 
 
 def test_a_fill_keeps_the_sign_of_zero(tmp_path):

@@ -249,11 +249,18 @@ Ex element_number(World *w, DType type, double value) {
     return real_shortest(w, value, type);
 }
 
-/* Whether an infinite bound means no bound: the attribute's default is the greatest float of the
-   same sign. */
-static bool means_none(const AttrDef *d, double v) {
-    double none = isinf(v) && d->init ? strtod(d->init, NULL) : 0;
+/* Whether no bound in the direction of v can be stated as this attribute: its default is the
+   greatest float32 of the same sign. */
+static bool has_no_bound(const AttrDef *d, double v) {
+    const double none = d->init ? strtod(d->init, NULL) : 0;
     return fabs(none) >= 3.4028234e38 && signbit(none) == signbit(v);
+}
+/* Whether an infinite bound means no bound. */
+static bool means_none(const AttrDef *d, double v) { return isinf(v) && has_no_bound(d, v); }
+/* Whether a bound of doubles would be taken for none, though doubles lie beyond it. */
+static bool taken_for_none(const AttrDef *d, DType type, double v) {
+    return type == DT_DOUBLE && fabs(v) >= 3.4028234e38 && fabs(v) <= 3.4028235e38 &&
+           has_no_bound(d, v);
 }
 static bool give_real(Import *s, int attr, double v, DType type) {
     if (means_none(&s->op->attrs[attr], v)) return true;
@@ -325,6 +332,8 @@ static bool give_element(Import *s, int attr, int k, DType type, const void *byt
         return true;
     if (!element_exact(type, bytes, 0, &x))
         return import_fail(s, "input %d is an integer that no double holds", k);
+    if (taken_for_none(&s->op->attrs[attr], type, x))
+        return import_fail(s, "input %d is the greatest float32, which stands for no bound", k);
     return give_real(s, attr, x, type);
 }
 bool give_input(Import *s, int attr, int k) {

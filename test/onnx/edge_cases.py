@@ -143,6 +143,11 @@ def reductions():
             yield name, more, [drawn(2, 3, low=0.25)], 1
             yield name, more, [drawn(2, 3, low=0.25), Fixed([])], 1
         yield name, {"keepdims": 0}, [ODD_ROWS, Fixed([1])], 1
+    for name, dtype in itertools.product(("Sum", "L1", "Prod", "SumSquare"), (np.int32, I64)):
+        ends = np.iinfo(dtype)
+        x = np.array([[ends.max, ends.max, 1], [ends.min, ends.min, 2], [3, -4, 5]], dtype)
+        yield "Reduce" + name, {"keepdims": 0}, [x, Fixed([1])], 1
+        yield "Reduce" + name, {"keepdims": 0}, [x[2:], Fixed([1])], 1
     for name, axis, keep, last in itertools.product(
         ("ArgMax", "ArgMin"), (0, 1, -1, -2), (0, 1), (0, 1)
     ):

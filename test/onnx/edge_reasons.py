@@ -13,6 +13,8 @@ FUSED = """an activation that is computed with the convolution may turn a NaN in
 depending on the algorithm"""
 WIDE = "computed with intermediate results that do not overflow"
 
+SATURATES = "integers that overflow wrap around, whereas ONNX Runtime saturates"
+WRAPPING = "Sum L1 Prod SumSquare".split()
 REDUCTIONS = "Sum Mean Max Min Prod L1 L2 LogSum LogSumExp SumSquare".split()
 REASONS = {
     ("Celu", "as ONNX Runtime"): EXPM1,
@@ -33,12 +35,18 @@ computed as max(x, 0) + slope * min(x, 0). As the reference but for that""",
     ("Mod", "as the reference"): "ONNX Runtime computes 2^63 - 1 modulo 2 in floating point",
     ("Clip", "as the reference"): """without a bound infinity passes; the specification's text says
 that the bound is then the greatest float, and ONNX Runtime does that""",
-    ("Clip", "as neither"): """a bound that is the greatest float32 stands for no bound, also where
-elements are float64, so infinity and greater numbers pass it""",
+    (
+        "Clip",
+        "as neither",
+    ): """a bound that is the greatest float32 stands for no bound where elements
+are float32, so infinity passes it""",
     ("Gemm", "as neither"): """with beta = 0 and a c that is NaN: 0 * NaN is NaN; the others do not
 read c""",
     ("ReduceMean", "as the reference"): EMPTY + "; a mean of nothing is 0/0",
     ("ReduceProd", "as neither"): "1e30 * -1e30 * 0: " + WIDE,
+    **{(f"Reduce{name}", "as the reference"): f"{EMPTY}; {SATURATES}" for name in WRAPPING},
+    ("ReduceSumSquare", "as neither"): SATURATES + "; the reference's result is int64",
+    ("ReduceSumSquare", "as ONNX Runtime"): "of int32: the reference's result is int64",
     ("ReduceLogSumExp", "as neither"): """of an infinity: the greatest is subtracted before exp, and
 infinity - infinity is NaN""",
     ("ArgMax", "as the reference"): EMPTY,

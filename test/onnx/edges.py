@@ -261,8 +261,10 @@ each attribute at 0, 1, negative, tiny and huge, and special values; `Resize` by
 between all sizes up to 7; activations after a convolution) and of `edge_cases.py` (the other
 operators: sizes 0 and 1, ranks 0 to 6, attributes at the ends of what ONNX allows, infinities, NaN,
 -0, the ends of integers). The table has an example of each group of differences; `deviations.tsv`
-lists all. A case that one of the three refuses is not compared with it. A new difference fails
-`edges.py`, of whose cases `make test` runs one in eight.
+lists all. A case that one of the three refuses is not compared with it; so it does not show that
+ONNX Runtime refuses a Gather whose index lies outside its axis even where the result has no
+elements, for which run-model has an empty result. A new difference fails `edges.py`, of whose cases
+`make test` runs one in eight.
 """
 
 

@@ -6,6 +6,7 @@
    for w or one for each o). qlinearconv does the same and quantizes the result again. fusedconv is
    conv, plus an optional tensor z, followed by an activation. */
 #include "ops/operator/op.h"
+#include <string.h>
 enum { GROUP, STRIDES, PADS, DILATIONS };
 static const AttrDef attrs[] = {
     [GROUP] = {"group", A_INT, "1", .draw = "1 2 3"},
@@ -115,44 +116,65 @@ static Ex define_integer(Call *c, Dims i) { return define_windows(c, i, integer)
 static bool add_int8_step(Call *c, StepBuf *b, const View in[], ConvInputs k, const View *y) {
     Step s = {.kind = S_CONV};
     const View v[] = {*y, in[0], in[k.w]};
-    bool padded = false;
     if (!b->target || y->rank > 2 + STEP_SPATIAL) return false;
     StepBuf params_only = *b;
     params_only.n = params_only.room = 0, params_only.v = NULL;
     add_window(c, &params_only, &s);
     if (params_only.failure) return false;
     s.nview = 3, s.view = v;
-    const StepWindow window = step_window(&s);
-    for (int i = 0; i < window.n; i++) padded |= window.begin[i] > 0 || window.end[i] > 0;
-    return exact_int8(b, &s, padded, has(c, k.x_zero) ? &in[k.x_zero] : NULL,
+    return exact_int8(b, &s, has(c, k.x_zero) ? &in[k.x_zero] : NULL,
                       has(c, k.w_zero) ? &in[k.w_zero] : NULL);
 }
+/* Views channels from..from+part-1 of each of the groups, which x has as many of as a convolution
+   of so few channels needs. If there are several groups, adds a step that copies these channels to
+   *buffer, which must have rank 0 at the first call. False: no buffer is left. */
+static bool group_channels(StepBuf *b, const View *x, int64_t group, int64_t from, int64_t part,
+                           View *buffer, View *out) {
+    const int64_t each = x->dim[1] / group;
+    int64_t dim[STEP_RANK];
+    if (group == 1) return *out = view_part(x, 1, from, part), true;
+    memcpy(dim, x->dim, sizeof dim), dim[1] = group * part;
+    if (!buffer->rank && !step_buffer(b, x->dtype, x->rank, dim, buffer)) return false;
+    View apart[2] = {view_dense(buffer->slot, x->dtype, x->rank, dim), *x};
+    *out = apart[0];
+    for (int k = 0; k < 2; k++) {
+        View *v = &apart[k];
+        for (int a = v->rank++; a > 2; a--)
+            v->dim[a] = v->dim[a - 1], v->stride[a] = v->stride[a - 1];
+        v->dim[2] = k ? each : part, v->dim[1] = group;
+        v->stride[2] = v->stride[1], v->stride[1] = v->dim[2] * v->stride[2];
+    }
+    apart[1] = view_part(&apart[1], 2, from, part);
+    step_copy(b, &apart[0], &apart[1]);
+    return true;
+}
 /* Adds steps for the convolution of 8-bit integers minus their zero points: one step on integers if
-   the target has an algorithm, else convolutions of floats, over slices of the channels that have
-   at most EXACT_TERMS terms, so that floats add them exactly. *sums becomes the view of the result:
-   y, which has 32-bit integers, or a buffer of floats if one slice is enough. Returns false if this
-   is not possible or no buffers are left. */
+   the target has an algorithm, else convolutions of floats, over slices of each group's channels
+   that have at most EXACT_TERMS terms, so that floats add them exactly. *sums becomes the view of
+   the result: y, which has 32-bit integers, or a buffer of floats if one slice is enough. Returns
+   false if this is not possible or no buffers are left. */
 static bool add_exact_steps(Call *c, StepBuf *b, const View in[], ConvInputs k, const View *y,
                             View *sums) {
-    View x, w, v[3], whole = {.slot = 0};
+    View x, w, v[3], whole = {.slot = 0}, channels = {.rank = 0};
     const bool shifted[] = {has(c, k.x_zero), has(c, k.w_zero)};
     const View *zero_x = shifted[0] ? &in[k.x_zero] : NULL,
                *zero_w = shifted[1] ? &in[k.w_zero] : NULL;
     int64_t taps = 1;
     for (int a = 2; a < in[k.w].rank; a++) taps *= in[k.w].dim[a];
     if (add_int8_step(c, b, in, k, y)) return *sums = *y, true;
-    const int64_t n = in[k.w].dim[1], most = taps && taps < EXACT_TERMS ? EXACT_TERMS / taps : 1;
-    if (y->rank > 2 + STEP_SPATIAL || taps > EXACT_TERMS ||
-        (n > most && step_size(b, intof(c, GROUP)) != 1))
-        return false;
-    if (!exact_floats(b, &in[0], zero_x, -1, &x) || !exact_floats(b, &in[k.w], zero_w, 0, &w) ||
+    const int64_t n = in[k.w].dim[1], most = taps && taps < EXACT_TERMS ? EXACT_TERMS / taps : 1,
+                  group = step_size(b, intof(c, GROUP));
+    if (y->rank > 2 + STEP_SPATIAL || taps > EXACT_TERMS || group < 1 ||
+        !exact_floats(b, &in[0], zero_x, -1, &x) || !exact_floats(b, &in[k.w], zero_w, 0, &w) ||
         !step_buffer(b, DT_FLOAT, y->rank, y->dim, sums))
         return false;
     for (int64_t from = 0; from == 0 || from < n; from += most) {
         const int64_t part = n - from < most ? n - from : most;
-        v[0] = *sums;
-        v[1] = n > most ? view_part(&x, 1, from, part) : x;
-        v[2] = n > most ? view_part(&w, 1, from, part) : w;
+        v[0] = *sums, v[1] = x, v[2] = w;
+        if (n > most) {
+            v[2] = view_part(&w, 1, from, part);
+            if (!group_channels(b, &x, group, from, part, &channels, &v[1])) return false;
+        }
         Step *s = step_add(b, S_CONV, 3, v);
         add_window(c, b, s);
         exact_round(b, s);

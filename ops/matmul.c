@@ -79,7 +79,7 @@ static bool add_products(StepBuf *b, const View *a, const View *w, const View *z
     const int r = y->rank;
     const View all[] = {*y, factor_like(y, a), factor_like(y, w)};
     if (a->rank > 1 && w->rank > 1 &&
-        exact_int8(b, &(Step){.kind = S_GEMM, .nview = 3, .view = all}, false, zero_a, zero_w))
+        exact_int8(b, &(Step){.kind = S_GEMM, .nview = 3, .view = all}, zero_a, zero_w))
         return *sums = *y, true;
     if (!exact_floats(b, a, zero_a, a->rank - 2, &x[0]) ||
         !exact_floats(b, w, zero_w, w->rank - 1, &x[1]) ||

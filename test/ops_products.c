@@ -30,7 +30,7 @@ static void draw_integer_product(Drawn *t) {
 static void draw_integer_conv(Drawn *t) {
     const DType x = some_byte(t), w = some_byte(t);
     const int64_t group = draw(t, 1, 2),
-                  in = group == 1 ? draw(t, 0, 3) ? draw(t, 1, 70) : 32 : draw(t, 1, 9),
+                  in = group == 1 ? draw(t, 0, 3) ? draw(t, 1, 70) : 32 : draw(t, 1, 40),
                   out = group * (draw(t, 0, 2) ? draw(t, 1, 6) : 16), kernel = draw(t, 1, 3),
                   size = draw(t, 3, 20);
     attribute(t, "group", "%d", (int)group);
@@ -41,6 +41,36 @@ static void draw_integer_conv(Drawn *t) {
     bytes(t, w, 4, (int64_t[]){out, in, kernel, kernel});
     maybe_zero(t, x, 1);
     maybe_zero(t, w, out);
+}
+
+/* Draws convolutions of one to three axes, with groups of one or several channels, whose weights
+   are known, so that the device computes with integers if it can. Zero points may be known or
+   not. */
+static void draw_known_conv(Drawn *t) {
+    enum { X, W, X_ZERO, W_ZERO };
+    const DType x = some_byte(t), w = some_byte(t);
+    const int n = (int)draw(t, 1, 3);
+    const int64_t group = draw(t, 0, 1) ? 1 : draw(t, 2, 9), in = draw(t, 0, 2) ? draw(t, 1, 9) : 1,
+                  out = group * (draw(t, 0, 1) ? draw(t, 1, 9) : 1);
+    int64_t size[5] = {draw(t, 1, 2), group * in}, kernel[5] = {out, in}, pad[6], stride[3],
+            dilation[3];
+    for (int a = 0; a < n; a++) {
+        kernel[a + 2] = draw(t, 1, 3), dilation[a] = draw(t, 1, 2), stride[a] = draw(t, 1, 2);
+        pad[a] = draw(t, 0, 2), pad[a + n] = draw(t, 0, 2);
+        size[a + 2] = (kernel[a + 2] - 1) * dilation[a] + draw(t, 1, 6);
+    }
+    attribute(t, "group", "%d", (int)group);
+    numbers(t, "strides", n, stride);
+    numbers(t, "pads", 2 * n, pad);
+    numbers(t, "dilations", n, dilation);
+    t->targeted = true, t->known = 1 << W | (uint64_t)draw(t, 0, 3) << X_ZERO;
+    bytes(t, x, n + 2, size);
+    bytes(t, w, n + 2, kernel);
+    maybe_zero(t, x, 1);
+    maybe_zero(t, w, out);
+    if (t->view[W_ZERO].rank >= 0 && draw(t, 0, 1)) /* weights that fit without a correction */
+        fill(t, W, whole, w == DT_INT8 ? -20 : 110, w == DT_INT8 ? 20 : 140),
+            fill(t, W_ZERO, whole, w == DT_INT8 ? -20 : 110, w == DT_INT8 ? 20 : 140);
 }
 
 /* Draws products of integers, which wrap as their type does, with batches that one factor may
@@ -162,6 +192,7 @@ static const Family families[] = {
     {"matmul", draw_product, true},
     {"matmulinteger", draw_integer_product, true},
     {"convinteger", draw_integer_conv, true},
+    {"convinteger", draw_known_conv, true},
     {"conv", draw_conv, true},
     {"conv", draw_volumes, true},
     {"convtranspose", draw_transposed, false},

@@ -166,14 +166,16 @@ Ex round_saturate(Call *, Ex x, Ex zero);
    at all if the axis is -1 or `in` is a single number. */
 View per_axis_view(const View *in, const View *like, int axis);
 
-/* ---- Steps for sums of products of 8-bit integers (exact.c). They need buffers (step_buffer). */
+/* ---- Steps for sums of products of 8-bit integers (exact.c, exact_int8.c). They need buffers
+   (step_buffer). */
 /* Computes y, 32-bit integers, by one convolution or product of 8-bit integers, if the target has
    an algorithm for it. Unsigned weights are made signed, and the difference is added to the sums.
    *step has the kind, the views y, x and w, and the parameters except for the zero point. x_zero
    and w_zero are the zero points, NULL or of rank -1 if there are none; w may have one for each
-   channel or column of the result. padded: some windows extend beyond the image. False: no step was
-   added. */
-bool exact_int8(StepBuf *, const Step *step, bool padded, const View *x_zero, const View *w_zero);
+   channel or column of the result. False: no step was added. */
+bool exact_int8(StepBuf *, const Step *step, const View *x_zero, const View *w_zero);
+/* Adds a step y = x - zero, with one zero point or one for each index of the axis. */
+void exact_less(StepBuf *, const View *y, const View *x, const View *zero, int axis);
 /* The number of products of two 8-bit integers whose sum float32 holds exactly. */
 enum { EXACT_TERMS = 258 };
 /* Writes x minus its zero point as floats to a buffer (step_buffer), *out. zero: NULL or of rank -1

@@ -255,13 +255,17 @@ def test_integer_product_with_unsigned_weights(tmp_path, zero, x_zero):
 @pytest.mark.parametrize(
     "x, w, attributes, integers",
     [
-        ([2, 8, 9, 9], [16, 8, 3, 3], {"pads": [1, 1, 1, 1]}, 2),
-        ([1, 24, 12, 11], [7, 24, 1, 1], {"strides": [2, 2]}, 2),
-        ([1, 8, 9, 9], [16, 4, 3, 3], {"group": 2}, 0),  # windows would be summed over all channels
+        ([2, 8, 9, 9], [16, 8, 3, 3], {"pads": [1, 1, 1, 1]}, 1),
+        ([1, 24, 12, 11], [7, 24, 1, 1], {"strides": [2, 2]}, 1),
+        ([1, 24, 12, 11], [7, 24, 1, 1], {}, 1),
+        ([1, 12, 9, 9], [16, 4, 3, 3], {"group": 3, "pads": [0, 1, 2, 1]}, 1),
+        ([1, 16, 9, 9], [16, 1, 3, 3], {"group": 16, "pads": [1, 1, 1, 1]}, 2),
     ],
 )
 def test_integer_convolution_with_unsigned_weights(tmp_path, zero, x, w, attributes, integers):
-    """As for products, but the sums are those of windows, which another convolution computes."""
+    """As for products, but the sums are those of windows: sums over the channels of each group,
+    which floats add up, or another convolution of bytes where a group has one channel."""
+    w[0] -= w[0] % attributes.get("group", 1)
     g = Graph(x)
     point = g.constant(numpy.uint8(90))
     inputs = [g.quantize("x", 0.02, point), g.constant(g.weights(w, "uint8")), point]
@@ -269,13 +273,44 @@ def test_integer_convolution_with_unsigned_weights(tmp_path, zero, x, w, attribu
     compared(tmp_path, g, y, integers, TensorProto.INT32)
 
 
-@pytest.mark.parametrize("pads, integers", [([0] * 4, 0), ([1] * 4, 0)])
-def test_integer_convolution_with_a_zero_point_of_the_run(tmp_path, pads, integers):
+@pytest.mark.parametrize("zero", [128, 130])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    "x, w, attributes",
+    [
+        ((1, 8, 9, 9), (16, 8, 3, 3), {}),
+        ((2, 8, 9, 9), (16, 8, 3, 3), {"pads": [1] * 4}),
+        ((1, 8, 9, 10), (16, 8, 3, 2), {"pads": [0, 1, 2, 0], "strides": [2, 1]}),
+        ((1, 16, 9, 9), (16, 1, 3, 3), {"pads": [1] * 4, "group": 16}),
+        ((1, 12, 9, 9), (9, 4, 3, 3), {"pads": [2] * 4, "dilations": [2, 2], "group": 3}),
+        ((1, 8, 30), (16, 8, 5), {"pads": [2, 2]}),
+        ((1, 4, 6, 7, 8), (8, 4, 3, 3, 3), {"pads": [1] * 6}),
+    ],
+)
+def test_integer_convolution_with_a_zero_point_of_the_run(
+    tmp_path, x, w, attributes, threads, zero
+):
+    """The image lies in a frame of its zero point, and its part of the sums is subtracted."""
+    g = Graph(x)
+    q, _, point = g.node("DynamicQuantizeLinear", ["x"], 3)
+    inputs = [q, g.constant(g.weights(w, "uint8")), point, g.constant(numpy.uint8(zero))]
+    y = g.node("ConvInteger", inputs, **attributes)
+    integers = 2 if w[1] == 1 and zero != 128 else 1
+    compared(tmp_path, g, y, integers, TensorProto.INT32, options=["--threads", threads])
+
+
+@pytest.mark.parametrize("low", [0, 10])
+def test_weights_that_fit_without_their_zero_point(tmp_path, low):
+    """Weights of 7 bits, minus a zero point in their middle, are signed bytes: nothing has to be
+    corrected."""
     g = Graph((1, 8, 9, 9))
     q, _, point = g.node("DynamicQuantizeLinear", ["x"], 3)
-    inputs = [q, g.constant(g.weights((16, 8, 3, 3), "uint8")), point]
-    inputs.append(g.constant(numpy.uint8(128)))
-    compared(tmp_path, g, g.node("ConvInteger", inputs, pads=pads), integers, TensorProto.INT32)
+    w = g.rng.integers(low, low + 128, (16, 8, 3, 3)).astype("uint8")
+    inputs = [q, g.constant(w), point, g.constant(numpy.uint8(low + 61))]
+    y = g.node("ConvInteger", inputs, pads=[1] * 4)
+    compared(tmp_path, g, y, 1, TensorProto.INT32)
+    plan = program(tmp_path / "m.onnx", "--dump", "plan")
+    assert not MULTIPLIES or len(re.findall(r"\| conv ", plan)) == 1
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int8"])

@@ -36,6 +36,7 @@ typedef struct Drawn {
     double tolerance; /* 0: results must have the same bits */
     int algorithm;    /* the choice of each step, modulo the number of its choices */
     uint64_t known;   /* a bit for each input whose contents are known when a kernel is compiled */
+    bool targeted;    /* the steps are made for the device and for the known contents */
 } Drawn;
 typedef struct Family {
     const char *op;
@@ -214,12 +215,27 @@ static void by_definition(Drawn *t, char *const data[]) {
     loop_run(loop, (void *const *)data, NULL);
     loop_free(loop);
 }
+typedef struct Target {
+    const Drawn *drawn;
+    Device *device;
+    char **data;
+} Target;
+static bool target_runs(void *user, const Step *s) {
+    return cpu->choices(((const Target *)user)->device, s) > 0;
+}
+static const void *target_known(void *user, int slot) {
+    const Target *t = user;
+    return slot >= 0 && slot < t->drawn->nin && t->drawn->known >> slot & 1 ? t->data[slot] : NULL;
+}
 /* Runs the steps twice in sequence, and checks that they do not write beyond their scratch
    memory. */
 static void by_steps(Drawn *t, Device *d, char *data[]) {
     Made made[STEPS];
     StepBuf b = stepbuf_new(t->w, (Sizes){0}, t->w->arena);
     b.first_buffer = t->nin + t->nout;
+    Target for_device = {t, d, data};
+    const StepTarget target = {target_runs, target_known, &for_device};
+    if (t->targeted) b.target = &target;
     if (!sig_lower(&b, t->sig, t->view, t->view + t->nin))
         fail_msg("%s: %s", t->op->name, b.failure);
     assert_true(b.n <= STEPS);

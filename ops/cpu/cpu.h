@@ -474,9 +474,15 @@ void put_elements(int size, char *y, int64_t ys, const int64_t *o, int64_t os, c
                   int64_t xs, int64_t n);
 
 /* y[k * ys] = y[k * ys] combined with u[k * us], by the reduction of a scatter operator
-   (scatter.c). NULL: there is none for this type. */
+   (scatter.c); `at`: the same for y[k * ys + o[k]], one after the other. NULL: there is none for
+   this type. */
 typedef void Join(char *y, int64_t ys, const char *u, int64_t us, int64_t n);
-Join *scatter_join(int dtype, int64_t how);
+typedef void JoinAt(char *y, int64_t ys, const int64_t *o, const char *u, int64_t us, int64_t n);
+typedef struct Joins {
+    Join *side_by_side;
+    JoinAt *at;
+} Joins;
+Joins scatter_joins(int dtype, int64_t how);
 
 /* ---- radix.c: sorts *order, a permutation of 0 .. n-1, by ascending key[(*order)[i]]. The sort is
    stable. *spare has room for n indices; the two pointers may be exchanged. */

@@ -20,23 +20,34 @@ typedef struct Scatter {
     const Simd *moves; /* writes all rows along the last axis of `row`; NULL: another form */
 } Scatter;
 
-#define DEFINE_JOIN(name, T, value)                                                 \
-    static void name(char *py, int64_t ys, const char *pu, int64_t us, int64_t n) { \
-        T *y = (T *)(void *)py;                                                     \
-        const T *u = (const T *)(const void *)pu;                                   \
-        if (ys == 1 && us == 1) {                                                   \
-            _Pragma("omp simd") for (int64_t k = 0; k < n; k++) {                   \
-                const T a = y[k], b = u[k];                                         \
-                (void)a;                                                            \
-                y[k] = (T)(value);                                                  \
-            }                                                                       \
-            return;                                                                 \
-        }                                                                           \
-        for (int64_t k = 0; k < n; k++) {                                           \
-            const T a = y[k * ys], b = u[k * us];                                   \
-            (void)a;                                                                \
-            y[k * ys] = (T)(value);                                                 \
-        }                                                                           \
+#define DEFINE_JOIN(name, T, value)                                                            \
+    static void name(char *py, int64_t ys, const char *pu, int64_t us, int64_t n) {            \
+        T *y = (T *)(void *)py;                                                                \
+        const T *u = (const T *)(const void *)pu;                                              \
+        if (ys == 1 && us == 1) {                                                              \
+            _Pragma("omp simd") for (int64_t k = 0; k < n; k++) {                              \
+                const T a = y[k], b = u[k];                                                    \
+                (void)a;                                                                       \
+                y[k] = (T)(value);                                                             \
+            }                                                                                  \
+            return;                                                                            \
+        }                                                                                      \
+        for (int64_t k = 0; k < n; k++) {                                                      \
+            const T a = y[k * ys], b = u[k * us];                                              \
+            (void)a;                                                                           \
+            y[k * ys] = (T)(value);                                                            \
+        }                                                                                      \
+    }                                                                                          \
+    static void name##_at(char *py, int64_t ys, const int64_t *at, const char *pu, int64_t us, \
+                          int64_t n) {                                                         \
+        T *y = (T *)(void *)py;                                                                \
+        const T *u = (const T *)(const void *)pu;                                              \
+        for (int64_t k = 0; k < n; k++) {                                                      \
+            T *to = &y[k * ys + at[k]];                                                        \
+            const T a = *to, b = u[k * us];                                                    \
+            (void)a;                                                                           \
+            *to = (T)(value);                                                                  \
+        }                                                                                      \
     }
 #define DEFINE_JOINS(T, U)                 \
     DEFINE_JOIN(T##_add, T, (U)a + (U)b)   \
@@ -51,19 +62,27 @@ DEFINE_JOINS(float, float)
 DEFINE_JOINS(double, double)
 DEFINE_JOINS(int32_t, uint32_t)
 DEFINE_JOINS(int64_t, uint64_t)
-#define JOINS(T) \
-    { NULL, T##_add, T##_mul, T##_max, T##_min }
-Join *scatter_join(int dtype, int64_t how) {
-    static Join *const joins[][SCATTER_MIN + 1] = {JOINS(float), JOINS(double), JOINS(int32_t),
-                                                   JOINS(int64_t)};
-    if (how != SCATTER_NONE)
-        return dtype == DT_FLOAT    ? joins[0][how]
-               : dtype == DT_DOUBLE ? joins[1][how]
-               : dtype == DT_INT32  ? joins[2][how]
-               : dtype == DT_INT64  ? joins[3][how]
-                                    : NULL;
-    const int size = dtype_size(dtype);
-    return size == 1 ? copy_1 : size == 2 ? copy_2 : size == 4 ? copy_4 : size == 8 ? copy_8 : NULL;
+#define JOINS(T)                                                                       \
+    {                                                                                  \
+        {NULL}, {T##_add, T##_add_at}, {T##_mul, T##_mul_at}, {T##_max, T##_max_at}, { \
+            T##_min, T##_min_at                                                        \
+        }                                                                              \
+    }
+Joins scatter_joins(int dtype, int64_t how) {
+    static const Joins joins[][SCATTER_MIN + 1] = {JOINS(float), JOINS(double), JOINS(int32_t),
+                                                   JOINS(int64_t)},
+                                             copies[] = {[1] = {copy_1, copy_1_at},
+                                                         [2] = {copy_2, copy_2_at},
+                                                         [4] = {copy_4, copy_4_at},
+                                                         [8] = {copy_8, copy_8_at}};
+    const size_t size = (size_t)dtype_size(dtype);
+    const int row = dtype == DT_FLOAT    ? 0
+                    : dtype == DT_DOUBLE ? 1
+                    : dtype == DT_INT32  ? 2
+                    : dtype == DT_INT64  ? 3
+                                         : -1;
+    if (how != SCATTER_NONE) return row < 0 ? (Joins){NULL} : joins[row][how];
+    return size < sizeof copies / sizeof *copies ? copies[size] : (Joins){NULL};
 }
 
 static void join_inner(const Scatter *s, char *y, const char *u) {
@@ -118,7 +137,7 @@ static bool finish_scatter(Build *b, Scatter *s, int64_t how, const View rows[2]
                            const View inner[2], Kernel *k) {
     const View *y = &b->step->view[0], *x = &b->step->view[1], *u = &b->step->view[3];
     s->y = *y, s->updates = *u, s->size = dtype_size(y->dtype);
-    s->how = how, s->join = scatter_join(y->dtype, how);
+    s->how = how, s->join = scatter_joins(y->dtype, how).side_by_side;
     if (!s->join || y->dtype != x->dtype || y->dtype != u->dtype || y->format || u->format)
         return false;
     s->row = nest_new(b->arena, (const View *const[]){&rows[0], &rows[1]}, 2);
@@ -188,7 +207,7 @@ bool cachewrite_build(Build *b, int choice, Kernel *k) {
     c->axis = (int)b->step->param[OP_AXIS], c->circular = b->step->param[CACHE_CIRCULAR] != 0;
     c->start = b->step->nview > 3 ? b->step->view[3] : (View){.rank = -1};
     c->s = (Scatter){.y = *y, .updates = *u, .size = dtype_size(y->dtype)};
-    c->s.join = scatter_join(y->dtype, SCATTER_NONE);
+    c->s.join = scatter_joins(y->dtype, SCATTER_NONE).side_by_side;
     if (!c->s.join || y->dtype != x->dtype || y->dtype != u->dtype || y->format || u->format ||
         c->start.format)
         return false;

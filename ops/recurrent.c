@@ -51,6 +51,15 @@ static const char *shape_of(Call *c, int gates) {
     for (int j = 1; j < c->nout; j++) c->out[j].dim = states;
     return is_float(c->in[X]) ? NULL : "not supported for this element type";
 }
+/* In each step the input and the state are multiplied by all weights of their direction. */
+static Poly work_of(Call *c, int gates) {
+    Dims x = c->in[X]->dim, y = c->out[0].dim;
+    const Poly terms = poly(c, "2*i + 2*h", x.v[2], intof(c, HIDDEN));
+    return poly_scale(c->w, poly(c, "n*t", product(c, y, 0, y.n), terms), gates);
+}
+static Poly work_rnn(Call *c) { return work_of(c, RNN); }
+static Poly work_gru(Call *c) { return work_of(c, GRU); }
+static Poly work_lstm(Call *c) { return work_of(c, LSTM); }
 static const char *shape_rnn(Call *c) { return shape_of(c, RNN); }
 static const char *shape_gru(Call *c) { return shape_of(c, GRU); }
 static const char *shape_lstm(Call *c) { return shape_of(c, LSTM); }
@@ -272,6 +281,7 @@ const Op op_rnn = {"rnn",
                    .domain = domain,
                    .kernel = kernel_rnn,
                    .params = params,
+                   .work = work_rnn,
                    .onnx = onnx_rnn};
 const Op op_gru = {"gru",
                    "x w r bias? lengths? h0?",
@@ -281,6 +291,7 @@ const Op op_gru = {"gru",
                    .domain = domain,
                    .kernel = kernel_gru,
                    .params = params,
+                   .work = work_gru,
                    .onnx = onnx_gru};
 const Op op_lstm = {"lstm",
                     "x w r bias? lengths? h0? c0? peepholes?",
@@ -291,5 +302,6 @@ const Op op_lstm = {"lstm",
                     .domain = domain,
                     .kernel = kernel_lstm,
                     .params = params,
+                    .work = work_lstm,
                     .onnx = onnx_lstm,
                     .flags = OP_BY_DATA};

@@ -57,6 +57,8 @@ static void put_along(const View *y, void *const slot[], const View *u, int64_t 
     put_element(y, slot, kernel_at(y, i), u, from, how);
     i[a] = before;
 }
+/* One operation for each update. */
+static Poly work(Call *c) { return product(c, c->in[2]->dim, 0, c->in[2]->dim.n); }
 static const char *shape_common(Call *c) {
     c->out[0] = *c->in[0];
     if (!is_integer(c->in[1])) return "indices must be integers";
@@ -152,6 +154,7 @@ static const AttrDef axis_only[] = {[AXIS] = {"axis", A_INT, "0", .axes = true, 
                           .domain = domain_elements,                                \
                           .kernel = kernel_elements,                                \
                           .params = params_##NAME,                                  \
+                          .work = work,                                             \
                           .onnx = onnx_##NAME,                                      \
                           .flags = OP_BY_DATA | flags_of(HOW)};
 JOINED_ELEMENTS(scatteradd, SCATTER_ADD, "add", 16)
@@ -172,6 +175,7 @@ const Op op_scatterelements = {
     .domain = domain_elements,
     .kernel = kernel_elements,
     .params = params_elements,
+    .work = work,
     .onnx = onnx_elements,
 };
 
@@ -254,6 +258,7 @@ static Ex places_joined(Call *c, Dims i, int how) {
                           .domain = domain_nd,                                                    \
                           .kernel = kernel_nd,                                                    \
                           .params = params_##NAME,                                                \
+                          .work = work,                                                           \
                           .onnx = onnx_##NAME,                                                    \
                           .flags = OP_BY_DATA | flags_of(HOW)};
 JOINED_PLACES(scatterndadd, SCATTER_ADD, "add", 16)
@@ -270,6 +275,7 @@ const Op op_scatternd = {
     .domain = domain_nd,
     .kernel = kernel_nd,
     .params = params_nd,
+    .work = work,
     .onnx = onnx_nd,
 };
 

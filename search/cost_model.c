@@ -37,7 +37,7 @@ static bool is_view(World *w, const Node *n) {
 }
 
 static double node_price(World *w, const Node *n, Sizes sizes) {
-    const double flops = sig_flops(w, n->sig, sizes);
+    const double flops = sig_work(w, n->sig, sizes);
     if (is_view(w, n)) return 0;
     return choose_model(node_kind(w, n, flops), flops > 0 ? flops : 0, node_bytes(w, n, sizes));
 }
@@ -50,7 +50,7 @@ static double sum_nodes(World *w, const Graph *g, Sizes sizes, const bool consta
         Node n = node_get(w, c.live.v[k]);
         if (constants_hold(&c, n.out) || n.op->flags & OP_NO_COST || n.op->flags & OP_RANDOM)
             continue;
-        double one = flops ? sig_flops(w, n.sig, sizes) : node_price(w, &n, sizes);
+        double one = flops ? sig_work(w, n.sig, sizes) : node_price(w, &n, sizes);
         sum += one > 0 ? one : 0;
     }
     arena_free(a);
@@ -70,7 +70,7 @@ double cost_weights(World *w, const Graph *g, Sizes sizes) {
     double bytes = 0;
     for (int k = 0; k < c.live.n; k++) {
         const Node n = node_get(w, c.live.v[k]);
-        if (constants_hold(&c, n.out) || node_kind(w, &n, sig_flops(w, n.sig, sizes)) != S_CONV)
+        if (constants_hold(&c, n.out) || node_kind(w, &n, sig_work(w, n.sig, sizes)) != S_CONV)
             continue;
         for (int j = 0; j < n.nin; j++)
             if (constants_hold(&c, n.in[j])) bytes += type_bytes(w, n.in[j], sizes);
@@ -88,5 +88,5 @@ double cost_node(World *w, const Node *n, Sizes sizes) {
 double cost_roofline(World *w, const Node *n, Sizes sizes, double flops, double bytes) {
     if (n->op->flags & (OP_NO_COST | OP_RANDOM) || is_view(w, n)) return 0;
     const Machine m = {.flops = flops, .n = 1, .level = {{.bandwidth = bytes}}};
-    return machine_least(&m, sig_flops(w, n->sig, sizes), node_bytes(w, n, sizes));
+    return machine_least(&m, sig_work(w, n->sig, sizes), node_bytes(w, n, sizes));
 }

@@ -201,7 +201,7 @@ static double made_flops(CutPart *p) {
     for (int k = 0; k < c.live.n; k++) {
         const Node n = node_get(p->w, c.live.v[k]);
         if (derivation_step(&p->d, n.out) >= 0 && !constants_hold(&c, n.out))
-            sum += fmax(0, sig_flops(p->w, n.sig, p->source.sizes));
+            sum += fmax(0, sig_work(p->w, n.sig, p->source.sizes));
     }
     return sum;
 }
@@ -241,7 +241,7 @@ static Census take_census(CutPart *p, const Graph *g) {
         if (constants_hold(&c, n.out) || input_name(p->w, n.out)) continue;
         s.of[n.op_index]++;
         if (light(p->w, &n)) s.light++;
-        else s.heavy++, s.flops += fmax(0, sig_flops(p->w, n.sig, p->source.sizes));
+        else s.heavy++, s.flops += fmax(0, sig_work(p->w, n.sig, p->source.sizes));
     }
     return s;
 }

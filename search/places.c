@@ -283,7 +283,7 @@ RoleSet set_with_followers(const Library *l, Arena *a, const RoleSet *set, int r
 static double nodes_flops(World *w, NodeList inner, Sizes sizes) {
     double sum = 0;
     for (int k = 0; k < inner.n; k++)
-        sum += fmax(sig_flops(w, node_get(w, inner.v[k]).sig, sizes), 0);
+        sum += fmax(sig_work(w, node_get(w, inner.v[k]).sig, sizes), 0);
     return sum;
 }
 

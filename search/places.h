@@ -68,7 +68,7 @@ bool places_keep(const Places *);
    further rules are applied. Returns false with the run's error set on failure. */
 bool places_add(Run *, const Origins *, Arena *, Places *, const RoleSet *, int *at);
 /* Returns, in the arena, what a set enables. For each rule that is not in the set, the array has
-   the operations (sig_flops) of the nodes that the rule could rewrite next, of which the set made
+   the operations (sig_work) of the nodes that the rule could rewrite next, of which the set made
    at least one; it is negative where the rule matches nowhere. NULL: the run's error is set. */
 double *places_enabled(Run *, Arena *, Places *, const RoleSet *);
 /* Returns the set extended by followers: by this rule or, if `rule` is negative, by all rules that

@@ -250,6 +250,31 @@ static void test_flops(void **state) {
     assert_float_equal(sig_flops(w, signature(w, "relu; F [n]", 1), (Sizes){64, value}), 10, 0);
 }
 
+/* A kernel may do less than its definition, or more than one operation for each element: a scatter
+   adds each update once, and a recurrent step multiplies by all weights. */
+static void test_work(void **state) {
+    World *w = *state;
+    const Sizes none = {0};
+    static const struct {
+        const char *signature;
+        double work;
+    } rows[] = {
+        {"scatteradd; F [1000, 64]; I64 [50, 64]; F [50, 64]; axis=0", 50. * 64},
+        {"scatterelements; F [9]; I64 [0]; F [0]; axis=0", 0},
+        {"scatterndadd; F [100, 8]; I64 [7, 1]; F [7, 8]", 7. * 8},
+        {"gru; F [5, 2, 3]; F [1, 12, 3]; F [1, 12, 4]; hidden=4", 5. * 2 * 12 * 2 * (3 + 4)},
+        {"lstm; F [5, 2, 3]; F [2, 16, 3]; F [2, 16, 4]; hidden=4; direction=bidirectional",
+         5. * 2 * 2 * 16 * 2 * (3 + 4)},
+        {"matmul; F [2, 3, 5]; F [5, 7]", 2. * 2 * 3 * 5 * 7},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        assert_float_equal(sig_work(w, signature(w, rows[k].signature, 1), none), rows[k].work, 0);
+    assert_true(sig_work(w, signature(w, "scatteradd; F [n]; I64 [m]; F [m]; axis=0", 1), none) <
+                0);
+    /* Evaluating the definition looks at all updates for each element. */
+    assert_true(sig_flops(w, signature(w, rows[0].signature, 1), none) >= 1000. * 64 * 50);
+}
+
 /* y = x[i] applied to itself so often, each time as the next value's factor and its summand. */
 enum { SHARED = 400 };
 static const char *same_shape(Call *c) {
@@ -449,6 +474,7 @@ int main(void) {
         TEST(test_structure),
         TEST(test_flops),
         TEST(test_flops_of_shared),
+        TEST(test_work),
         TEST(test_backtracking),
         TEST(test_digests),
         TEST(test_values),

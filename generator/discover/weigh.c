@@ -44,7 +44,7 @@ static double operations(World *w, NodeId id, Sizes sizes) {
     Node n = node_get(w, id);
     if (!n.op->expand) {
         int64_t elements = type_elements(w, value_type(w, n.out), sizes);
-        return sig_flops(w, n.sig, sizes) +
+        return sig_work(w, n.sig, sizes) +
                (double)elements * function * calls_in(w, sig_define(w, n.sig, 0));
     }
     ArenaMark mark = arena_mark(w->scratch);
@@ -89,6 +89,6 @@ double node_seconds(World *w, NodeId id, Sizes sizes) {
 
 double node_least(World *w, NodeId id, Sizes sizes, double flops, double bytes) {
     Node n = node_get(w, id);
-    double compute = sig_flops(w, n.sig, sizes) / flops, move = bytes_of(w, &n, sizes) / bytes;
+    double compute = sig_work(w, n.sig, sizes) / flops, move = bytes_of(w, &n, sizes) / bytes;
     return compute > move ? compute : move > 0 ? move : 0;
 }

@@ -10,7 +10,7 @@ static void charge(PlanBuild *b) {
         PlanStep *s = &b->plan->step[k];
         s->flops = step_flops(&s->step);
         s->bytes = step_bytes(&s->step);
-        if (s->flops < 0) s->flops = sig_flops(b->w, node_get(b->w, s->node).sig, b->sizes);
+        if (s->flops < 0) s->flops = sig_work(b->w, node_get(b->w, s->node).sig, b->sizes);
         if (s->flops < 0) s->flops = 0;
     }
 }

@@ -155,6 +155,9 @@ struct Op {
     /* Writes the parameters of the kernel to param[1], param[2], .. (isomer_op_steps.h), and
        returns the last index; -1: an attribute is not a number. NULL: there are none. */
     int (*params)(Call *, int64_t param[]);
+    /* Returns the number of operations of the kernel where it is another than that of the
+       definition, or there is no definition. NULL: those of the definition. */
+    Poly (*work)(Call *);
     const OnnxMap *onnx;
     unsigned flags;
     const OnnxItem *items; /* ends with {0}; NULL: none */

@@ -154,6 +154,16 @@ double sig_flops(World *w, Sig sig, Sizes sizes) {
     return unknown ? -1 : total;
 }
 
+double sig_work(World *w, Sig sig, Sizes sizes) {
+    const SigInfo *info = sig_info(w, sig);
+    int64_t n;
+    if (info->why || !info->op->work) return sig_flops(w, sig, sizes);
+    Call c = sig_call(w, sig, NULL);
+    const Overflow overflow = overflow_begin(w);
+    const Poly work = info->op->work(&c);
+    return !overflow_end(w, overflow) && poly_eval(w, work, sizes, &n) ? (double)n : -1;
+}
+
 static bool mentions_index(World *w, Poly p) {
     for (uint32_t a = 0; a < RANK_MAX; a++)
         if (poly_mentions(w, p, symbol_index(w, a))) return true;

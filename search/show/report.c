@@ -27,7 +27,7 @@ static void count_operators(Run *r, const Graph *g, int side) {
     for (int k = 0; k < live.n; k++) {
         Node node = node_get(r->w, live.v[k]);
         if (node.op->flags & OP_NO_COST) continue;
-        double flops = node.op->flags & OP_RANDOM ? 0 : sig_flops(r->w, node.sig, r->source.sizes);
+        double flops = node.op->flags & OP_RANDOM ? 0 : sig_work(r->w, node.sig, r->source.sizes);
         OpCost *x = operator_entry(&r->stats, node.op);
         x->nodes[side]++;
         x->flops[side] += flops > 0 ? flops : 0;

@@ -204,7 +204,6 @@ static void shuffles_are_copies(void **state) {
     check_run(w, &g, 0);
     world_free(w);
 }
-
 static void outputs_that_are_views_are_copied(void **state) {
     (void)state;
     check_steps("graph g %x : F [4, 6]\nbody\n %t = transpose %x perm=[1, 0]\n %e = exp %x\n %k = "
@@ -248,8 +247,10 @@ static void constants_alone_are_computed_once(void **state) {
     assert_true(p->step[0].once && p->step[1].once && !p->step[2].once);
     check_run(w, &g, 1e-5);
     world_free(w);
+    check_steps("graph g %x : F [6]\nbody\n %w = constant F [8, 6] seed(1)\n %t = reduce_sum %w "
+                "axes=[0]\n %y = mul %t %x\n out %y\n",
+                2);
 }
-
 /* The most elements that a step whose program has this instruction writes; -1: no such step. */
 static int64_t written_by(const Plan *p, int op) {
     int64_t most = -1;

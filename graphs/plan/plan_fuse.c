@@ -307,16 +307,18 @@ static bool join_steps(Fuse *f, int m, int k) {
     return true;
 }
 
-/* Fuses one neighbour into step k: an element-wise one if there is any, else the latest other
-   one. */
+/* Fuses one neighbour into step k: an element-wise one if there is any, else the latest other one,
+   but no product or sum of constants into a step that is computed in each run. */
 static bool join_one(Fuse *f, int k) {
-    const Step *s = &f->b->plan->step[k].step;
+    const PlanStep *steps = f->b->plan->step;
+    const Step *s = &steps[k].step;
     int latest = -1;
     for (int j = 1; j < s->nview; j++) {
         int m = step_maker(f, k, j);
         if (m < 0) continue;
-        if (f->b->plan->step[m].step.kind == S_EWISE && join_steps(f, m, k)) return true;
-        if (takes_epilogue(&f->b->plan->step[m].step) && m > latest) latest = m;
+        if (steps[m].step.kind == S_EWISE && join_steps(f, m, k)) return true;
+        if (takes_epilogue(&steps[m].step) && steps[m].once <= steps[k].once && m > latest)
+            latest = m;
     }
     return latest >= 0 && join_steps(f, latest, k);
 }
@@ -398,6 +400,7 @@ void plan_fuse(PlanBuild *b) {
         if (p->step[k].step.kind == S_EWISE) join_numbers(&f, &p->step[k].step);
         else if (p->step[k].step.kind == S_COPY) join_conversion(&f, &p->step[k].step);
     f.uses = slot_uses_new(p, b->w->scratch, 0);
+    plan_once(b);
     for (int k = 0; k < p->nstep; k++)
         while (p->step[k].step.kind == S_EWISE && join_one(&f, k)) {}
     for (int k = 0; k < p->nstep; k++)

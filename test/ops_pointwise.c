@@ -290,14 +290,52 @@ static void check_reduction(uint64_t seed) {
     test_free(x);
     test_free(y);
 }
+/* Sums of rows of bytes, which may have gaps, are exact for the greatest and least bytes, too. */
+static void rows_of_bytes_are_summed(void **state) {
+    (void)state;
+    enum { ROWS = 3, MOST = 3000, BYTE = 256 };
+    static uint8_t x[ROWS * (MOST + 5)];
+    const int64_t lengths[] = {1, 7, 15, 16, 17, 64, 1023, 1024, 1032, MOST};
+    Random r = {.seed = 1};
+    for (int n = 0; n < 4 * (int)(sizeof lengths / sizeof *lengths); n++) {
+        const int64_t length = lengths[n / 4], dim[] = {ROWS, length},
+                      gap = (int64_t)random_below(&r, 5);
+        const DType type = n % 2 ? DT_INT8 : DT_UINT8;
+        View view[2] = {view_dense(0, DT_INT32, 1, dim), view_dense(1, (int32_t)type, 2, dim)};
+        view[1].stride[0] += gap;
+        for (size_t i = 0; i < sizeof x; i++)
+            x[i] = (uint8_t)(n % 4 < 2 ? random_below(&r, BYTE) : n % 2 ? BYTE / 2 : BYTE - 1);
+        const Step step = {.kind = S_REDUCE,
+                           .nview = 2,
+                           .nparam = 1,
+                           .view = view,
+                           .param = &(int64_t){REDUCE_SUM}};
+        for (int d = 0; d < 4; d++) {
+            int32_t y[ROWS];
+            size_t room;
+            Kernel *k = cpu->compile(device[d], &step, 0, NULL, &room, NULL, 0);
+            assert_non_null(k);
+            char *work = cpu->alloc(device[d], room);
+            assert_int_equal(cpu->run(k, (void *[]){y, x}, work), 0);
+            for (int64_t i = 0; i < ROWS; i++) {
+                int64_t sum = 0;
+                for (int64_t j = 0; j < length; j++)
+                    sum += element_integer(type, x, i * view[1].stride[0] + j);
+                assert_int_equal(y[i], sum);
+            }
+            cpu->release(device[d], work);
+            cpu->forget(k);
+        }
+    }
+}
 static void many_columns_are_reduced(void **state) {
     (void)state;
     for (uint64_t seed = 0; seed < 60; seed++) check_reduction(seed);
 }
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(many_columns_are_reduced),
-                                       FAMILIES_TEST(families),
-                                       cmocka_unit_test(narrow_programs_equal_wide_ones),
-                                       cmocka_unit_test(products_that_wrap_are_not_narrow)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_columns_are_reduced), cmocka_unit_test(rows_of_bytes_are_summed),
+        FAMILIES_TEST(families), cmocka_unit_test(narrow_programs_equal_wide_ones),
+        cmocka_unit_test(products_that_wrap_are_not_narrow)};
     return cmocka_run_group_tests(tests, open_devices, close_devices);
 }

@@ -11,7 +11,7 @@
 
 /* outputs that are computed together, by reduce_runs and by reduce_across */
 enum { COLUMNS = 256, ACROSS = 1024 };
-enum { FEW = 8 }; /* so few elements are reduced faster across */
+enum { FEW = 8, FEW_BYTES = 16 }; /* so few elements are reduced faster across */
 
 typedef struct Reduce {
     Operand x;
@@ -27,6 +27,8 @@ typedef struct Reduce {
     void (*total)(void *acc, const void *x, int64_t n);
     /* NULL: not a sum of floats */
     void (*row_sums)(double *acc, const float *x, int64_t xs, int64_t n, int64_t rows);
+    uint8_t flip; /* of sums of bytes: 128 if they are signed */
+    bool bytes;   /* a sum of rows of bytes, which are read as they are */
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
 } Reduce;
@@ -37,6 +39,36 @@ typedef union Wide {
     int64_t i;
     uint64_t u;
 } Wide;
+
+/* Sums up n bytes, each after its bits `flip` were flipped. Words of 8 bytes become 4 sums of
+   pairs, and up to BLOCK of these words are added before the sums could exceed 16 bits. */
+static int64_t sum_bytes(const uint8_t *x, int64_t n, uint8_t flip) {
+    enum { WORD = 8, BLOCK = 128 };
+    const uint64_t pairs = 0x00ff00ff00ff00ff, fours = 0x0000ffff0000ffff,
+                   flips = 0x0101010101010101 * flip;
+    int64_t sum = 0, at = 0;
+    while (at + WORD <= n) {
+        const int64_t left = (n - at) / WORD, words = left < BLOCK ? left : BLOCK;
+        uint64_t lanes = 0;
+        for (int64_t k = 0; k < words; k++) {
+            uint64_t word;
+            memcpy(&word, x + at + k * WORD, WORD);
+            word ^= flips;
+            lanes += (word & pairs) + (word >> 8 & pairs);
+        }
+        lanes = (lanes & fours) + (lanes >> 16 & fours);
+        sum += (int64_t)(lanes & UINT32_MAX) + (int64_t)(lanes >> 32);
+        at += words * WORD;
+    }
+    for (; at < n; at++) sum += x[at] ^ flip;
+    return sum;
+}
+/* acc[j] += the sum of n bytes from x + j * xs on. Signed bytes are summed plus 128. */
+static void byte_rows(const Reduce *r, int64_t *acc, const char *x, int64_t xs, int64_t n,
+                      int64_t rows) {
+    for (int64_t j = 0; j < rows; j++)
+        acc[j] += sum_bytes((const uint8_t *)x + j * xs, n, r->flip) - n * r->flip;
+}
 
 void reduce_start(void *acc, ComputeClass wide, ReduceKind kind, int64_t n) {
     static const double real[] = {0, 0, -(double)INFINITY, (double)INFINITY, 1};
@@ -104,7 +136,8 @@ static void reduce_along(const Reduce *r, char *y, const char *x) {
     reduce_start(&acc, r->wide, r->kind, 1);
     if (r->count > 0) do {
             const char *from = x + offset[0] * r->in_size;
-            if (stride == 1) r->total(&acc, from, length);
+            if (r->bytes) byte_rows(r, &acc.i, from, 0, length, 1);
+            else if (stride == 1) r->total(&acc, from, length);
             else
                 for (int64_t at = 0; at < length; at += COLUMNS) {
                     const int64_t part = length - at < COLUMNS ? length - at : COLUMNS;
@@ -124,6 +157,7 @@ static void reduce_runs(const Reduce *r, char *y, int64_t y_stride, const char *
     reduce_start(acc, r->wide, r->kind, outputs);
     if (r->row_sums)
         r->row_sums(&acc[0].d, (const float *)(const void *)x, x_stride, r->count, outputs);
+    else if (r->bytes) byte_rows(r, &acc[0].i, x, x_stride, r->count, outputs);
     else
         for (int64_t j = 0; j < outputs; j++)
             r->total((char *)acc + j * size, x + j * x_stride * r->in_size, r->count);
@@ -235,6 +269,11 @@ static bool crosses(const View *y, const View *x) {
     }
     return of_x >= 0 && of_y >= 0 && of_x != of_y;
 }
+/* Whether enough bytes are summed that lie side by side. */
+static bool sums_bytes(const View *y, const View *x, ReduceKind kind) {
+    return kind == REDUCE_SUM && dtype_is_byte(x->dtype) && x->rank == y->rank + 1 &&
+           x->stride[y->rank] == 1 && x->dim[y->rank] >= FEW_BYTES && !x->format;
+}
 static bool reduce_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     Reduce *r = ARENA_NEW(b->arena, Reduce, 1);
@@ -244,7 +283,9 @@ static bool reduce_build(Build *b, int choice, Kernel *k) {
     const ComputeClass class = reduced_class(x, r->kind);
     r->wide = class_wide(class, r->kind);
     const int in = class_dtype(class), out = r->wide == CLASS_DOUBLE ? in : class_dtype(r->wide);
-    if (x->dtype == in) r->x = operand_as_is(b, 1);
+    r->bytes = sums_bytes(&b->step->view[0], x, r->kind);
+    r->flip = r->bytes && x->dtype == DT_INT8 ? 128 : 0;
+    if (r->bytes || x->dtype == in) r->x = operand_as_is(b, 1);
     else if (!operand_packed(b, 1, x, in, &r->x)) return false;
     View kept = r->x.view;
     kept.rank = b->step->view[0].rank;
@@ -258,9 +299,9 @@ static bool reduce_build(Build *b, int choice, Kernel *k) {
         r->row_sums = simd->row_sums;
     r->load = simd->load[class][in];
     r->store = simd->store[r->wide][out];
-    r->in_size = dtype_size(in), r->out_size = dtype_size(out);
+    r->in_size = r->bytes ? 1 : dtype_size(in), r->out_size = dtype_size(out);
     make_nests(b, r);
-    r->across = goes_across(r, simd);
+    r->across = !r->bytes && goes_across(r, simd);
     k->run = reduce_run;
     k->self = r;
     return true;

@@ -313,7 +313,7 @@ static void rows_of_bytes_are_summed(void **state) {
         for (int d = 0; d < 4; d++) {
             int32_t y[ROWS];
             size_t room;
-            Kernel *k = cpu->compile(device[d], &step, 0, NULL, &room, NULL, 0);
+            Kernel *k = cpu->compile(device[d], &step, 0, NULL, &room, NULL, NULL, 0);
             assert_non_null(k);
             char *work = cpu->alloc(device[d], room);
             assert_int_equal(cpu->run(k, (void *[]){y, x}, work), 0);

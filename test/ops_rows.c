@@ -73,10 +73,11 @@ static void short_squares(double *acc, const float *x, const RowNumbers *k, int6
     for (int64_t r = 0; r < rows; r++) table[0]->row_squares(acc + r, x + r * n, k + r, n - 1, 1);
 }
 static void bare_exps(float *y, double *acc, const float *x, const RowNumbers *k, int64_t n,
-                      int64_t rows) {
+                      int64_t rows, bool bounded, int64_t ahead) {
     static const RowNumbers none[64];
     (void)k;
-    table[0]->row_exps(y, acc, x, none, n, rows);
+    (void)bounded;
+    table[0]->row_exps(y, acc, x, none, n, rows, false, ahead);
     *acc += 1;
 }
 static void unshifted(float *y, const float *x, const RowNumbers *k, const float *scale,

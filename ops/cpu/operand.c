@@ -169,12 +169,18 @@ bool nest_next(const Nest *s, int inner, int64_t index[], int64_t offset[]) {
     return false;
 }
 
+/* The offsets are sums that are stored once. Clearing them first would become a call of memset,
+   whose masked store delays the loads that follow until all earlier stores are in the cache. */
 void nest_goto(const Nest *s, int inner, int64_t number, int64_t index[], int64_t offset[]) {
-    for (int v = 0; v < s->n; v++) offset[v] = 0;
-    for (int a = s->rank - inner - 1; a >= 0; a--) {
+    const int outer = s->rank - inner;
+    for (int a = outer - 1; a >= 0; a--) {
         index[a] = number % s->dim[a];
         number /= s->dim[a];
-        for (int v = 0; v < s->n; v++) offset[v] += index[a] * s->stride[v * STEP_RANK + a];
+    }
+    for (int v = 0; v < s->n; v++) {
+        int64_t sum = 0;
+        for (int a = 0; a < outer; a++) sum += index[a] * s->stride[v * STEP_RANK + a];
+        offset[v] = sum;
     }
 }
 

@@ -46,6 +46,7 @@ typedef struct Value {
                                   from element to element */
     bool only_summed;          /* of an EXPS: only its sum is read, so the elements need not be
                               stored */
+    bool bounded;              /* of an EXPS: n0 is the maximum of the row */
     int x, scale, shift, sum;  /* values, or -1 for none; sum: of an EXPS, the sum that is computed
                                   together with it */
     int number[NUMBERS];       /* values n0 .. n3, or -1 for none */

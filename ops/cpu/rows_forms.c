@@ -105,7 +105,10 @@ static void choose_form(Value v[], int ncode, int i) {
         const int sum = sum_of(v, ncode, i);
         if (sum < 0 && !less_number(v, c->a, &x, &number)) return;
         form_new(&v[i], FORM_EXPS, c->a);
-        if (less_number(v, c->a, &x, &number)) v[i].x = x, v[i].number[0] = number;
+        if (less_number(v, c->a, &x, &number)) {
+            v[i].x = x, v[i].number[0] = number;
+            v[i].bounded = v[number].code.op == C_ROW_MAX && v[number].code.a == x;
+        }
         v[i].sum = sum;
     }
     if (c->op == C_DIV && v[c->a].kind == KIND_FULL && v[c->b].kind == KIND_ROW) {
@@ -159,7 +162,7 @@ static bool is_kept(const Value *v, int ncode, int i) {
 }
 bool rows_analyze(const Simd *s, const Kind view[], Value v[], int ncode) {
     for (int i = 0; i < ncode; i++) {
-        v[i].needed = v[i].spread = v[i].only_summed = false;
+        v[i].needed = v[i].spread = v[i].only_summed = v[i].bounded = false;
         square(v, i);
         if (!has_op(s, &v[i])) return false;
         if (v[i].code.op != C_VIEW) find_kind(v, i);

@@ -185,16 +185,26 @@ static void divide_row(const Tile *t, float *y, const float *x, float d) {
         t->r->simd->op[CLASS_FLOAT][C_DIV](y + c, x + c, divisor,
                                            t->columns - c < PIECE ? t->columns - c : PIECE);
 }
+/* Where x is a view, the next tile follows it. */
+static void run_exps(const Tile *t, const Value *v, float *y, const float *x,
+                     const RowNumbers k[]) {
+    const Value *of = &t->r->value[v->x];
+    const int64_t n = t->columns, rows = t->rows;
+    const bool in_view = of->form == FORM_LOAD && lies_together(t, of->code.a);
+    double none[TILE_ROWS] = {0};
+    t->r->simd->row_exps(y, v->sum < 0 ? none : sums(t, v->sum), x, k, n, rows, v->bounded,
+                         in_view ? rows * n : 0);
+}
 static void run_rows(const Tile *t, const Value *v, float *y, const float *x) {
     const Simd *s = t->r->simd;
     const int64_t n = t->columns, rows = t->rows;
-    double none[TILE_ROWS] = {0}, *acc = (double *)(void *)room(t, v->acc);
+    double *acc = (double *)(void *)room(t, v->acc);
     RowNumbers k[TILE_ROWS];
     if (v->form == FORM_SUM) return s->row_sums(acc, x, n, n, rows);
     if (v->form == FORM_MAX) return s->row_peaks((float *)(void *)acc, x, n, rows);
     row_numbers(t, v, k);
     switch (v->form) {
-    case FORM_EXPS: s->row_exps(y, v->sum < 0 ? none : sums(t, v->sum), x, k, n, rows); break;
+    case FORM_EXPS: run_exps(t, v, y, x, k); break;
     case FORM_SQUARES: s->row_squares(acc, x, k, n, rows); break;
     case FORM_QUOTIENT:
         for (int64_t r = 0; r < rows; r++) divide_row(t, y + r * n, x + r * n, k[r].k[0]);

@@ -282,7 +282,8 @@ typedef struct Simd {
     void (*softmax_columns[2])(void *y, int64_t ys, const void *x, int64_t xs, int64_t rows);
     /* Loops over rows of n floats, which follow each other, each with its numbers k (simd_rows.h).
        row_sums, row_squares and row_exps add to acc[r] the sum of x[i], of (x[i] - k[0])^2, and of
-       y[i] = e^(x[i] - k[0]); if y is NULL, these are not stored. row_peaks makes acc[r] the
+       y[i] = e^(x[i] - k[0]); if y is NULL, these are not stored. bounded: no x[i] is greater than
+       k[0] + 89. row_exps also fetches what lies `ahead` floats after x. row_peaks makes acc[r] the
        maximum of acc[r] and the row. Only the rows of row_sums may have gaps: they are xs apart.
        row_scaled computes y[i] = (x[i] - k[0]) * k[1] * k[2] * scale[i] + shift[i], where scale and
        shift may be NULL; if both are, k[3] is added. */
@@ -291,7 +292,7 @@ typedef struct Simd {
     void (*row_peaks)(float *acc, const float *x, int64_t n, int64_t rows);
     void (*row_squares)(double *acc, const float *x, const RowNumbers *k, int64_t n, int64_t rows);
     void (*row_exps)(float *y, double *acc, const float *x, const RowNumbers *k, int64_t n,
-                     int64_t rows);
+                     int64_t rows, bool bounded, int64_t ahead);
     void (*row_scaled)(float *y, const float *x, const RowNumbers *k, const float *scale,
                        const float *shift, int64_t n, int64_t rows);
     /* y[r, 0..PANEL-1] = start + a[r, 0..n-1] times p[n, PANEL]. ys, as: from one row to the

@@ -34,24 +34,30 @@ static inline double squares_of(const float *x, float less, int64_t n) {
 static void row_squares(double *acc, const float *x, const RowNumbers *k, int64_t n, int64_t rows) {
     for (int64_t r = 0; r < rows; r++) acc[r] += squares_of(x + r * n, k[r].k[0], n);
 }
-/* Computes some rows, 1 or 2; y may be NULL. */
+/* Computes some rows, 1 or 2; y may be NULL. any: elements may be greater than k[r].k[0] + 89. */
 static inline __attribute__((always_inline)) void some_exps(float *y, double *acc, const float *x,
                                                             const RowNumbers *k, int64_t n,
-                                                            int rows) {
+                                                            int rows, bool any, int64_t ahead) {
     float less[2], total[2];
     UNROLLED(int r = 0; r < rows; r++) less[r] = k[r].k[0];
-    exp_rows(y, x, less, total, n, rows, true);
+    exp_rows(y, x, less, total, n, rows, any, ahead);
     UNROLLED(int r = 0; r < rows; r++) acc[r] += (double)total[r];
 }
-static void row_exps(float *y, double *acc, const float *x, const RowNumbers *k, int64_t n,
-                     int64_t rows) {
+static inline __attribute__((always_inline)) void all_exps(float *y, double *acc, const float *x,
+                                                           const RowNumbers *k, int64_t n,
+                                                           int64_t rows, bool any, int64_t ahead) {
     int64_t r = 0;
     for (; n <= EXP_PAIRED && r + 2 <= rows; r += 2)
-        if (y) some_exps(y + r * n, acc + r, x + r * n, k + r, n, 2);
-        else some_exps(NULL, acc + r, x + r * n, k + r, n, 2);
+        some_exps(y ? y + r * n : NULL, acc + r, x + r * n, k + r, n, 2, any, ahead);
     for (; r < rows; r++)
-        if (y) some_exps(y + r * n, acc + r, x + r * n, k + r, n, 1);
-        else some_exps(NULL, acc + r, x + r * n, k + r, n, 1);
+        some_exps(y ? y + r * n : NULL, acc + r, x + r * n, k + r, n, 1, any, ahead);
+}
+static void row_exps(float *y, double *acc, const float *x, const RowNumbers *k, int64_t n,
+                     int64_t rows, bool bounded, int64_t ahead) {
+    if (y && bounded) all_exps(y, acc, x, k, n, rows, false, ahead);
+    else if (y) all_exps(y, acc, x, k, n, rows, true, ahead);
+    else if (bounded) all_exps(NULL, acc, x, k, n, rows, false, ahead);
+    else all_exps(NULL, acc, x, k, n, rows, true, ahead);
 }
 /* Computes y[i] = (x[i] - k[r].k[0]) * k[r].k[1] * k[r].k[2] * scale[i] + shift[i], rounded after
    each operation. scale NULL: there is no such factor. shift NULL: k[r].k[3] is added if scale is

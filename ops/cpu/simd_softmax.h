@@ -3,8 +3,9 @@
 
 /* ---- exponentials of rows of floats and their sums, in LANES partial sums. Two rows that are not
    too long are computed together, by the same operations as each alone, so that each fills the
-   waits of the other. */
-enum { EXP_PARTS = LANES / WIDTH, EXP_PAIRED = 768 };
+   waits of the other. Exponentials keep the processor busy for longer than reading their operands
+   takes; meanwhile what will be needed next is fetched. */
+enum { EXP_PARTS = LANES / WIDTH, EXP_PAIRED = 768, LINE_FLOATS = 16 /* of the cache */ };
 /* any: elements may be greater than 89. */
 static inline Floats exp_floats(Floats x, bool any) {
     float from[WIDTH], to[WIDTH];
@@ -15,15 +16,18 @@ static inline Floats exp_floats(Floats x, bool any) {
     return x;
 }
 /* Computes y = e^(x - less[r]) for each row r of `rows` (1 or 2) rows, and total[r], their sum. y
-   may be x, or NULL: only the sums. */
+   may be x, or NULL: only the sums. The floats that lie `ahead` of those of x are fetched into the
+   cache; there need not be any. */
 static inline __attribute__((always_inline)) void exp_rows(float *y, const float *x,
                                                            const float less[], float total[],
-                                                           int64_t n, int rows, bool any) {
+                                                           int64_t n, int rows, bool any,
+                                                           int64_t ahead) {
     Floats sum[2][EXP_PARTS] = {{{0}}};
     int64_t at = 0;
     for (; at + LANES <= n; at += LANES) UNROLLED(int v = 0; v < rows * EXP_PARTS; v++) {
             const int r = v / EXP_PARTS, part = v % EXP_PARTS;
             const int64_t place = r * n + at + part * WIDTH;
+            if (part * WIDTH % LINE_FLOATS == 0) __builtin_prefetch(x + place + ahead);
             const Floats e = exp_floats(*(const Floats *)(x + place) - less[r], any);
             sum[r][part] += e;
             if (y) *(Floats *)(y + place) = e;
@@ -54,7 +58,7 @@ static inline __attribute__((always_inline)) void softmax_rows(float *y, const f
                                                                int rows) {
     float peak[2], scale[2];
     UNROLLED(int r = 0; r < rows; r++) peak[r] = total_float_max_run(x + r * n, n, false);
-    exp_rows(y, x, peak, scale, n, rows, false);
+    exp_rows(y, x, peak, scale, n, rows, false, rows * n);
     UNROLLED(int r = 0; r < rows; r++) scale[r] = 1 / scale[r];
     int64_t at = 0;
     for (; at + WIDTH <= n; at += WIDTH)

@@ -79,7 +79,10 @@ static void draw_product(Drawn *t) {
     static const DType types[] = {DT_INT32, DT_INT64, DT_INT16, DT_UINT8, DT_UINT32, DT_DOUBLE};
     const DType type = types[draw(t, 0, 5)];
     const int batch = (int)draw(t, 0, 2), lacking = (int)draw(t, 0, batch);
-    const double high = draw(t, 0, 1) ? 9 : 120, low = dtype_class(type) == 'U' ? 0 : -high;
+    const double high = draw(t, 0, 1)            ? 9
+                        : dtype_bits(type) == 32 ? 1e5
+                                                 : 120,
+                 low = dtype_class(type) == 'U' ? 0 : -high;
     int64_t a[4] = {draw(t, 1, 3), draw(t, 1, 3)}, b[4];
     memcpy(b, a, sizeof b);
     a[batch] = draw(t, 1, 9), a[batch + 1] = b[batch] = draw(t, 0, 40);
@@ -198,7 +201,22 @@ static const Family families[] = {
     {"convtranspose", draw_transposed, false},
     {0},
 };
+
+/* ---- a loop with a fault */
+static void one_short(void *y, const void *x, int64_t stride, const void *w, int64_t n) {
+    table[0]->scale_add_32(y, x, stride, w, n - 1);
+}
+static void wrong_loops_are_caught(void **state) {
+    static const Family products = {"matmul", draw_product, true};
+    (void)state;
+    Simd wrong = *table[0];
+    assert_int_equal(differences(&products, &wrong), 0);
+    wrong.scale_add_32 = one_short;
+    assert_true(differences(&products, &wrong) > 30);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {FAMILIES_TEST(families)};
+    const struct CMUnitTest tests[] = {FAMILIES_TEST(families),
+                                       cmocka_unit_test(wrong_loops_are_caught)};
     return cmocka_run_group_tests(tests, open_devices, close_devices);
 }

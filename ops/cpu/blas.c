@@ -143,7 +143,7 @@ typedef struct Matrix {
 } Matrix;
 typedef struct Product {
     ComputeClass class;
-    int size;        /* bytes of an element */
+    int size;        /* bytes of an element; of integers, 4 or 8 */
     int64_t m, n, k; /* y is m x n, a is m x k, b is k x n */
     Matrix a, b, y; /* if y is TRANSPOSED, its transpose is computed from the transposed operands */
     int64_t dx_a, dx_b, dy; /* strides of operands that are vectors */
@@ -198,12 +198,15 @@ static int flip(int order) { return order == AS_IS ? TRANSPOSED : AS_IS; }
 DEFINE_PRODUCT(float, s)
 DEFINE_PRODUCT(double, d)
 
-/* Multiplies dense operands into a dense y. Sums wrap modulo 2^64. */
-static void product_integer(const Product *g, uint64_t *y, const uint64_t *a, const uint64_t *b) {
-    memset(y, 0, (size_t)(g->m * g->n) * sizeof *y);
+/* Multiplies dense operands into a dense y. Sums wrap modulo 2^32 or 2^64. */
+static void product_integer(const Product *g, char *y, const char *a, const char *b) {
+    const int64_t size = g->size;
+    void (*add)(void *, const void *, int64_t, const void *, int64_t) =
+        size == 4 ? g->simd->scale_add_32 : g->simd->scale_add[g->class];
+    memset(y, 0, (size_t)(g->m * g->n * size));
     for (int64_t i = 0; i < g->m; i++)
         for (int64_t l = 0; l < g->k; l++)
-            g->simd->scale_add[g->class](y + i * g->n, b + l * g->n, 1, a + i * g->k + l, g->n);
+            add(y + i * g->n * size, b + l * g->n * size, 1, a + (i * g->k + l) * size, g->n);
 }
 
 static void run_product(const MatMul *g, char *y, const char *a, const char *b) {
@@ -244,6 +247,14 @@ static int gemm_run_empty(const Kernel *k, void *const slot[], void *work) {
 static bool exact_sums(const Step *s) {
     const ComputeClass class = view_class(s->view, 3);
     return class == CLASS_INT || class == CLASS_UINT;
+}
+/* The type in which sums are accumulated: integers of 32 bits suffice if no more are stored, and
+   nothing reads the sums before. */
+static int sum_type(const Step *s) {
+    const ComputeClass class = view_class(s->view, 3);
+    bool narrow = exact_sums(s) && s->ncode == 0;
+    for (int i = 0; i < 3; i++) narrow = narrow && dtype_bits((DType)s->view[i].dtype) <= 32;
+    return !narrow ? class_dtype(class) : class == CLASS_INT ? DT_INT32 : DT_UINT32;
 }
 static bool read_matrix(Build *b, int index, int dtype, bool dense, Operand *o, Matrix *m) {
     const View *v = &b->step->view[index];
@@ -291,7 +302,7 @@ static bool blas_build(Build *b, int choice, Kernel *k) {
                    .k = v[1].dim[c],
                    .blas = exact ? NULL : b->device->blas,
                    .simd = b->device->simd};
-    const int dtype = class_dtype(p->class);
+    const int dtype = sum_type(b->step);
     p->size = dtype_size(dtype);
     if (!read_matrix(b, 1, dtype, exact, &g->a, &p->a) ||
         !read_matrix(b, 2, dtype, exact, &g->b, &p->b))

@@ -240,9 +240,10 @@ typedef struct Simd {
     int64_t (*count_from[2])(const void *key, int64_t least, int64_t n);
     int64_t (*places_from[2])(int32_t *at, const void *key, int64_t least, int64_t n);
     void (*rank[2])(int32_t *rank, const void *key, int64_t n);
-    /* y[i] += w[0] * x[i*stride]. */
+    /* y[i] += w[0] * x[i*stride]. scale_add_32: of 32-bit integers, which wrap. */
     void (*scale_add[CLASS_COUNT])(void *y, const void *x, int64_t stride, const void *w,
                                    int64_t n);
+    void (*scale_add_32)(void *y, const void *x, int64_t stride, const void *w, int64_t n);
     /* y[i] = (clamp(round(x[i] / k[0]) + k[1], k[2], k[3]) - k[4]) * k[5]; NaN is clamped to
        k[2]. */
     Pass *requantize;

@@ -91,6 +91,7 @@ const Simd SIMD_TABLE = {
     .total = {TOTALS(float), TOTALS(double), TOTALS(int), TOTALS(uint), TOTALS(int32),
               TOTALS(int16), EXTREMES_OF(total_int8), EXTREMES_OF(total_uint8)},
     .scale_add = {float_scale_add, double_scale_add, int_scale_add, uint_scale_add},
+    .scale_add_32 = uint32_scale_add,
     .cube = cube,
     .requantize = requantize,
     .to_bytes = to_bytes,

@@ -43,6 +43,49 @@ static Ex define(Call *c, Dims i) {
     return when(c, stays, at(c, 0, i), when(c, is_second, second, first));
 }
 
+/* The numbers from..from+n-1 of each head. */
+static View numbers_of(View v, int64_t from, int64_t n) {
+    v.offset += from * v.stride[3], v.dim[3] = n;
+    return v;
+}
+/* The halves of the pairs, then what stays. */
+static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
+    const int64_t h = in[1].dim[2], e = in[0].dim[3];
+    View half[2][2]; /* of the result and of x */
+    for (int j = 0; j < 2; j++)
+        for (int k = 0; k < 2; k++) {
+            View v = numbers_of(j ? in[0] : out[0], word(c, INTERLEAVED) ? k : k * h, h);
+            if (word(c, INTERLEAVED)) v.stride[3] *= 2;
+            half[j][k] = v;
+        }
+    View angle[2];
+    for (int k = 0; k < 2; k++) {
+        const View *v = &in[1 + k];
+        angle[k] = *v, angle[k].rank = 4;
+        for (int a = 0; a < 4; a++) angle[k].dim[a] = half[0][0].dim[a];
+        angle[k].stride[0] = v->stride[0], angle[k].stride[1] = 0;
+        angle[k].stride[2] = v->stride[1], angle[k].stride[3] = v->stride[2];
+    }
+    for (int k = 0; k < 2 && h > 0; k++) /* p*c - q*d, q*c + p*d */
+        step_code(b,
+                  step_add(b, S_EWISE, 5,
+                           (const View[]){half[0][k], half[1][k], angle[0], half[1][!k], angle[1]}),
+                  7,
+                  (const Scalar[]){{.op = C_VIEW, .a = 1},
+                                   {.op = C_VIEW, .a = 2},
+                                   {.op = C_MUL, .a = 0, .b = 1},
+                                   {.op = C_VIEW, .a = 3},
+                                   {.op = C_VIEW, .a = 4},
+                                   {.op = C_MUL, .a = 3, .b = 4},
+                                   {.op = k ? C_ADD : C_SUB, .a = 2, .b = 5}});
+    if (e > 2 * h) {
+        const View y = numbers_of(out[0], 2 * h, e - 2 * h),
+                   x = numbers_of(in[0], 2 * h, e - 2 * h);
+        step_copy(b, &y, &x);
+    }
+    return 1;
+}
+
 /* dim:rotary: the attribute rotary_embedding_dim must be twice the last size of the cosines. */
 static bool read_dim(Call *c, OnnxRead *r, int attr) {
     const Type *x = c->nin > 1 ? c->in[1] : NULL;
@@ -65,8 +108,8 @@ static const OnnxItem items[] = {{"dim", "rotary", read_dim, write_dim}, {0}};
 
 static const OnnxMap onnx[] = {
     {"", "RotaryEmbedding", 23, 0, "interleaved num_heads:ignore dim:rotary"}, {0}};
-const Op op_rotary = {"rotary", "x cos sin",      "y",          attrs,
-                      shape,    .define = define, .onnx = onnx, .items = items};
+const Op op_rotary = {"rotary",         "x cos sin",          "y",          attrs,         shape,
+                      .define = define, .steps = write_steps, .onnx = onnx, .items = items};
 
 /* rotaryat: the same for more forms of inputs. With `heads`, x may be [b, s, n*e]; with positions
    [b, s], the cosines and sines are tables [p, h] whose rows are taken at these positions. */

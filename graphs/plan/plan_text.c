@@ -66,9 +66,10 @@ static int operations(const Step *s) {
     return n;
 }
 
-/* The operations of a step of attention (plan_attention.c) for one element of y: two products and a
-   softmax. < 0: another operator. */
-static double attention_flops(const Step *s) {
+/* The operations of a step of attention (plan_attention.c) for one element of y, two products and a
+   softmax, or of a turn (plan_turn.c) for a pair. < 0: another operator. */
+static double op_flops(const Step *s) {
+    if (step_is_turn(s)) return 6;
     if (!step_is_sdpa(s)) return -1;
     const double keys = (double)s->view[ATTENTION_K].dim[2],
                  d = (double)s->view[ATTENTION_Q].dim[3];
@@ -90,7 +91,7 @@ static double element_flops(const Step *s) {
     case S_REDUCE:
         return view_elements(&v[0]) > 0 ? view_elements(&v[1]) / view_elements(&v[0]) : 0;
     case S_SOFTMAX: return 5;
-    case S_OP: return attention_flops(s);
+    case S_OP: return op_flops(s);
     case S_LOOP: return -1;
     default: return 0;
     }

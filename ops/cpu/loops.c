@@ -1,6 +1,7 @@
 /* loops.c -- steps that other parts of the library run: loop programs, which core/loop.h
    interprets, and operators, which have reference kernels. For some operators this back end has
    faster kernels. */
+#include "ops/backend/isomer_op_steps.h"
 #include "ops/core/loop.h"
 #include "ops/cpu/cpu.h"
 #include "ops/operator/signature.h"
@@ -71,7 +72,7 @@ typedef struct Reference {
 
 static int op_choices(const Device *d, const Step *s) {
     (void)d;
-    return s->op && op_kernel(s->op) != NULL;
+    return s->op && (op_kernel(s->op) != NULL || turn_possible(s));
 }
 static int op_run(const Kernel *k, void *const slot[], void *work) {
     (void)work;
@@ -146,6 +147,7 @@ static Make *own_kernel(const Op *op) {
 /* Builds an operator's kernel. A reference kernel gets a copy of the step and everything that it
    points to, because the kernel outlives the step. */
 static bool op_build(Build *b, int choice, Kernel *k) {
+    if (step_is_turn(b->step)) return turn_build(b, choice, k);
     Make *own = own_kernel(op_find(b->step->op));
     const size_t before = b->workspace;
     if (own && own(b, choice, k)) return true;

@@ -21,7 +21,8 @@ typedef struct Task {
 } Task;
 typedef struct Home { /* the place where a value is written */
     Value owner; /* the value of which it is a part; 0: none, the value has a slot of its own */
-    int64_t start[STEP_RANK]; /* its first index in the owner */
+    int64_t start[STEP_RANK], size[STEP_RANK]; /* its first index in the owner, and its sizes there,
+                                                  which may have other axes of size 1 */
 } Home;
 typedef struct Lowering {
     PlanBuild *b;
@@ -128,6 +129,18 @@ static int64_t view_bytes(const View *v) {
     return (int64_t)element_bytes((DType)v->dtype, view_count(v));
 }
 
+/* The part of the owner's view that a value takes, with the value's own axes, which are those of
+   `dense`. */
+static View home_part(const Home *h, View part, const View *dense) {
+    View own = *dense;
+    for (int k = 0; k < part.rank; k++) part = view_part(&part, k, h->start[k], h->size[k]);
+    const View narrow = view_narrow(&part);
+    for (int k = 0, at = 0; k < own.rank; k++)
+        own.stride[k] = own.dim[k] == 1 ? 0 : narrow.stride[at++];
+    own.slot = part.slot, own.offset = part.offset;
+    return own;
+}
+
 /* Sets *out to the place where a value is written: its own slot, or its part of the value that owns
    it, which gets a slot now if it has none. */
 static bool place_value(Lowering *l, Value v, View *out) {
@@ -138,10 +151,9 @@ static bool place_value(Lowering *l, Value v, View *out) {
     }
     if (!dense_view(l->b, v, out)) return false;
     if (h->owner) {
-        View dense = *out, part;
-        if (!place_value(l, h->owner, &part)) return false;
-        for (int k = 0; k < dense.rank; k++) part = view_part(&part, k, h->start[k], dense.dim[k]);
-        *out = part;
+        View owner;
+        if (!place_value(l, h->owner, &owner)) return false;
+        *out = home_part(h, owner, out);
     } else {
         out->slot =
             plan_slot(l->b, (Slot){view_bytes(out), v, NULL, -1, l->output[l->row_of[v]] - 1, -1});
@@ -301,11 +313,16 @@ static bool only_copies(const Plan *p, int from, int to, const View *y) {
     return count == view_count(y);
 }
 
+/* Whether two views have the same elements in the same order, but for axes of size 1. */
+static bool same_but_for_ones(const View *a, const View *b) {
+    const View x = view_narrow(a), y = view_narrow(b);
+    return view_same(&x, &y);
+}
 static bool movable(const Lowering *l, Value x, const View *from, const View *to) {
     const Slot *slot = &l->b->plan->slot[from->slot];
     return !slot->data && slot->input < 0 && slot->output < 0 && !home_of(l, x)->owner &&
-           from->dtype == to->dtype && view_same(from, view_of(l, x)) && view_gapless(from) &&
-           slot->bytes == view_bytes(from);
+           from->dtype == to->dtype && same_but_for_ones(from, view_of(l, x)) &&
+           view_gapless(from) && slot->bytes == view_bytes(from);
 }
 
 static bool find_homes(Lowering *l) {
@@ -320,6 +337,7 @@ static bool find_homes(Lowering *l) {
             Value x = p->slot[v[1].slot].value;
             Home h = {.owner = p->step[k].node};
             if (!movable(l, x, &v[1], &v[0]) || !part_start(&v[0], &y, h.start)) continue;
+            memcpy(h.size, v[0].dim, sizeof h.size);
             *home_of(l, x) = h;
             any = true;
         }

@@ -58,8 +58,9 @@ static Ex define(Call *c, Dims i) {
     return sum(c, k, there, at(c, 0, (Dims){3, {i.v[0], element, line}}));
 }
 
-/* ---- Steps: the image is filled with zeros, then whole views of x are added to it: one view for
-   each element of a block, or one for each block, whichever are fewer. */
+/* ---- Steps: one for targets that run it. Elsewhere the image is filled with zeros, then whole
+   views of x are added to it: one view for each element of a block, or one for each block,
+   whichever are fewer. */
 enum { SPATIAL_MOST = 5, STEPS_MOST = 256 };
 /* The elements of a block, or the blocks: how many along each axis, their distance in the image
    (step) and in x (stride), and how many in all. */
@@ -96,6 +97,16 @@ static void add_run(StepBuf *b, const View *image, const View *x, const int64_t 
               (const Scalar[]){
                   {.op = C_VIEW, .a = 1}, {.op = C_VIEW, .a = 2}, {.op = C_ADD, .a = 0, .b = 1}});
 }
+/* Adds a step that the target runs as a whole. False: it does not. */
+static bool write_whole(StepBuf *b, const View *y, const View *x, const int64_t param[], int n) {
+    const int before = b->n;
+    Step *s = step_add(b, S_OP, 2, (const View[]){*y, *x});
+    s->op = "col2im";
+    step_param(b, s, n, param);
+    if (b->target->runs(b->target->user, &b->v[before])) return true;
+    b->n = before;
+    return false;
+}
 static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     const int ns = ints(c, IMAGE).n;
     int64_t n[2][SPATIAL_MOST], step[2][SPATIAL_MOST], pads[SPATIAL_MOST];
@@ -107,6 +118,14 @@ static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
         pads[j] = step_size(b, entry(c, PADS, j));
         if (n[0][j] < 1 || n[1][j] < 1 || step[0][j] < 1 || step[1][j] < 1) return 0;
     }
+    int64_t param[COL2IM_AXES + SPATIAL_MOST * COL2IM_AXIS_PARAMS] = {[OP_OUTPUTS] = 1};
+    for (int j = 0; j < ns; j++) {
+        int64_t *axis = param + COL2IM_AXES + j * COL2IM_AXIS_PARAMS;
+        axis[COL2IM_BLOCK] = n[0][j], axis[COL2IM_STRIDE] = step[1][j], axis[COL2IM_PAD] = pads[j];
+        axis[COL2IM_DILATION] = step[0][j], axis[COL2IM_PLACES] = n[1][j];
+    }
+    if (b->target && write_whole(b, &out[0], &in[0], param, COL2IM_AXES + ns * COL2IM_AXIS_PARAMS))
+        return 1;
     const Run elements = run_of(ns, n[0], step[0], in[0].stride[1]),
               blocks = run_of(ns, n[1], step[1], in[0].stride[2]);
     const bool by_element = elements.all <= blocks.all;

@@ -85,6 +85,21 @@ static inline int step_is_turn(const Step *s) {
 enum { BITSHIFT_RIGHT = 1 }; /* bitshift: 1 for a shift to the right */
 /* cachewrite: 1 if positions wrap around at the end of the axis. */
 enum { CACHE_CIRCULAR = OP_AXIS + 1 };
+/* col2im, a step that its operator makes only for back ends that run it: for each spatial axis the
+   elements of a block, the elements from one place to the next, those that the first block begins
+   before the image, those from one element of a block to the next, and the number of places. */
+enum { COL2IM_AXES = 1 };
+enum {
+    COL2IM_BLOCK,
+    COL2IM_STRIDE,
+    COL2IM_PAD,
+    COL2IM_DILATION,
+    COL2IM_PLACES,
+    COL2IM_AXIS_PARAMS
+};
+static inline int step_is_col2im(const Step *s) {
+    return s->kind == S_OP && s->op && strcmp(s->op, "col2im") == 0;
+}
 /* cumsum, cumprod: 1 if an element is not part of its own sum; 1 if it runs from the end. */
 enum { CUM_EXCLUSIVE = OP_AXIS + 1, CUM_REVERSE };
 /* dft: the length, 0 for that of the axis; 1 for the inverse; 1 if only one half of a symmetric

@@ -71,8 +71,7 @@ typedef struct Reference {
 } Reference;
 
 static int op_choices(const Device *d, const Step *s) {
-    (void)d;
-    return s->op && (op_kernel(s->op) != NULL || turn_possible(s));
+    return s->op && (op_kernel(s->op) != NULL || turn_possible(s) || col2im_possible(d, s));
 }
 static int op_run(const Kernel *k, void *const slot[], void *work) {
     (void)work;
@@ -148,6 +147,7 @@ static Make *own_kernel(const Op *op) {
    points to, because the kernel outlives the step. */
 static bool op_build(Build *b, int choice, Kernel *k) {
     if (step_is_turn(b->step)) return turn_build(b, choice, k);
+    if (step_is_col2im(b->step)) return col2im_build(b, choice, k);
     Make *own = own_kernel(op_find(b->step->op));
     const size_t before = b->workspace;
     if (own && own(b, choice, k)) return true;

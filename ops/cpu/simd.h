@@ -160,6 +160,16 @@ typedef struct WinogradTile {
     int size[2]; /* at most WINOGRAD_TILE */
     Squash squash;
 } WinogradTile;
+/* Sums of parts of rows: y[p*ys + i] is the sum of x[p*xs + offset[t] + i] over those t < terms for
+   which low[t] <= i < high[t], in order, for p < planes and i < n. No other elements of x are
+   read. */
+enum { SHIFTED_TERMS = 256 }; /* at most */
+typedef struct ShiftedSum {
+    float *y;
+    const float *x;
+    int64_t ys, xs, planes, n, terms, offset[SHIFTED_TERMS], low[SHIFTED_TERMS],
+        high[SHIFTED_TERMS];
+} ShiftedSum;
 /* Rows times a panel of PANEL columns of weights that take few values (levels.c): y[r, c] += sum
    over the blocks b of scale[b, c] * (sum over the block's terms k of (level[k, c] - middle) * a[r,
    k]) + offset[b, c] * sums[r, b]. */
@@ -296,6 +306,7 @@ typedef struct Simd {
                      int64_t rows, bool bounded, int64_t ahead);
     void (*row_scaled)(float *y, const float *x, const RowNumbers *k, const float *scale,
                        const float *shift, int64_t n, int64_t rows);
+    void (*sum_shifted)(const ShiftedSum *);
     /* For each of `rows` rows of n elements, f = p*c - q*d and s = q*c + p*d; v: f, s, p, q, c, d,
        step: from one row to the next. turn_pairs: the elements of f and s, and of p and q, take
        turns (v[0], v[2]). */

@@ -116,6 +116,7 @@ const Simd SIMD_TABLE = {
     .row_squares = row_squares,
     .row_exps = row_exps,
     .row_scaled = row_scaled,
+    .sum_shifted = sum_shifted,
     .turn = turn,
     .turn_pairs = turn_pairs,
     .softmax_short = {softmax_short_float, softmax_short_double},

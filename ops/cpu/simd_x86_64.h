@@ -25,6 +25,9 @@
     ((Integers)_mm512_dpbusd_epi32((__m512i)(sum), (__m512i)(a), _mm512_set1_epi32(word)))
 /* Keeps x in a register; compilers would read it from memory again for each product. */
 #define IN_REGISTER(x) __asm__("" : "+v"(x))
+typedef __mmask16 Some;
+#define SOME(from, to) ((Some)((1u << (to)) - (1u << (from))))
+#define LOAD_SOME(x, some) ((Floats)_mm512_maskz_loadu_ps(some, x))
 #define LOAD_HALVES(y, x) \
     _mm512_storeu_ps(y, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(x))))
 #define STORE_HALVES(y, x) \
@@ -39,5 +42,8 @@
 #define FIRST(n) \
     _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
 #define LOAD_FIRST(x, n) ((Floats)_mm256_maskload_ps(x, FIRST(n)))
+typedef __m256i Some;
+#define SOME(from, to) _mm256_andnot_si256(FIRST(from), FIRST(to))
+#define LOAD_SOME(x, some) ((Floats)_mm256_maskload_ps(x, some))
 #define STORE_FIRST(y, n, v) _mm256_maskstore_ps(y, FIRST(n), (__m256)(v))
 #endif

@@ -73,7 +73,7 @@ static void maybe(Drawn *t, int rank, const int64_t dim[]) {
     else left_out(t);
 }
 /* Gives the weights [d, columns, h] values that quantization leaves: each column has a scale and a
-   zero point. The weights of the last hidden unit are 0. */
+   zero point. The weights of the last hidden unit, or input, are 0. */
 static void quantize_columns(Drawn *t, int k, double scale) {
     const View *v = &t->view[k];
     int64_t i[STEP_RANK];
@@ -86,8 +86,8 @@ static void quantize_columns(Drawn *t, int k, double scale) {
                          (double)((level - zero) * step));
     }
 }
-/* Initial states [d, batch, h] in any order of the first two axes: the last hidden unit's are far
-   greater than the others. */
+/* Inputs, or initial states [d, batch, h] in any order of the first two axes: the last of a row is
+   far greater than the others. */
 static void draw_outliers(Drawn *t, int k) {
     static const double far[] = {1, 1e8, -1e8, 1e30};
     const View *v = &t->view[k];
@@ -97,12 +97,15 @@ static void draw_outliers(Drawn *t, int k) {
         if (i[2] == v->dim[2] - 1)
             element_set_real((DType)v->dtype, t->data[k], kernel_at(v, i), far[draw(t, 0, 3)]);
 }
-static void draw_recurrent_of(Drawn *t, int64_t gates, bool quantized) {
-    static const int64_t hiddens[] = {1, 3, 16, 20, 64, 70};
+static void draw_recurrent(Drawn *t, int64_t gates) {
+    static const int64_t hiddens[] = {1, 3, 16, 20, 64, 70}, many[] = {256, 256, 263},
+                         inputs[] = {64, 70, 128};
+    const bool quantized = draw(t, 0, 4) == 0;
     static const char *const ways[] = {"forward", "reverse", "bidirectional"};
     const int64_t way = draw(t, 0, 2), d = 1 + (way == 2), time = draw(t, 1, 6),
-                  batch = !quantized && draw(t, 0, 1) ? draw(t, 1, 9) : 1, in = draw(t, 1, 40),
-                  h = quantized ? 257 + 6 * draw(t, 0, 1) : hiddens[draw(t, 0, 5)],
+                  batch = !quantized && draw(t, 0, 1) ? draw(t, 1, 9) : 1,
+                  in = quantized && draw(t, 0, 2) ? inputs[draw(t, 0, 2)] : draw(t, 1, 40),
+                  h = quantized ? many[draw(t, 0, 2)] : hiddens[draw(t, 0, 5)],
                   first = draw(t, 0, 1);
     const double scale = 1.5 / sqrt((double)(h > in ? h : in));
     t->nout = 2 + (gates == 4);
@@ -119,7 +122,8 @@ static void draw_recurrent_of(Drawn *t, int64_t gates, bool quantized) {
     reals(t, DT_FLOAT, 3, (int64_t[]){first ? batch : time, first ? time : batch, in}, -1, 1);
     reals(t, DT_FLOAT, 3, (int64_t[]){d, gates * h, in}, -scale, scale);
     reals(t, DT_FLOAT, 3, (int64_t[]){d, gates * h, h}, -scale, scale);
-    if (quantized) quantize_columns(t, 2, scale), t->known |= 1 << 2;
+    for (int k = 1; quantized && k <= 2; k++) quantize_columns(t, k, scale), t->known |= 1 << k;
+    if (quantized && draw(t, 0, 1)) draw_outliers(t, 0);
     maybe(t, 2, (int64_t[]){d, 2 * gates * h});
     if (draw(t, 0, 1)) wholes(t, DT_INT32, 1, &batch, 0, (double)time);
     else left_out(t);
@@ -128,9 +132,6 @@ static void draw_recurrent_of(Drawn *t, int64_t gates, bool quantized) {
         if (quantized && k == 0) draw_outliers(t, t->nin - 1);
     }
     if (gates == 4) maybe(t, 2, (int64_t[]){d, 3 * h});
-}
-static void draw_recurrent(Drawn *t, int64_t gates) {
-    draw_recurrent_of(t, gates, draw(t, 0, 9) == 0);
 }
 static void draw_rnn(Drawn *t) { draw_recurrent(t, 1); }
 static void draw_gru(Drawn *t) { draw_recurrent(t, 3); }
@@ -554,6 +555,7 @@ static void short_floats(float *y, const void *x, float zero, float scale, int64
     table[0]->from_bytes[0](y, x, zero, scale, n - 1);
 }
 static void no_levels(const LevelPanel *p, int64_t rows) { (void)p, (void)rows; }
+static void no_sum(const LevelPanel *p, const int32_t *s, int64_t n) { (void)p, (void)s, (void)n; }
 static void wrong_loops_are_caught(void **state) {
     static const Family sums = {"cumsum", draw_cumulated, false},
                         products = {"cumprod", draw_cumulated, false},
@@ -581,6 +583,8 @@ static void wrong_loops_are_caught(void **state) {
     assert_true(differences(&floats, &wrong) > 3);
     wrong = *table[0], wrong.levels[1] = no_levels;
     assert_true(differences(&states, &wrong) > 3);
+    wrong = *table[tables - 1], wrong.add_planes = no_sum;
+    assert_true(!processor_has_tiles() || differences(&states, &wrong) > 0);
     wrong = *table[tables - 1];
     if (wrong.levels_by_bytes && processor_adds_four()) {
         wrong.levels_by_bytes = no_levels;

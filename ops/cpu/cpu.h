@@ -401,8 +401,9 @@ bool panels_gemm_build(Build *, int choice, Kernel *);
 /* ---- levels.c: known weights [terms, columns] that take few values, stored in 4 or 8 bits each */
 enum { LEVEL_ROWS = 16 }; /* rows of a product, at most */
 typedef struct Levels {
-    int bits;                                             /* of a level: 4 or 8 */
-    bool shifted;                                         /* there are offsets */
+    int bits;     /* of a level: 4 or 8 */
+    bool shifted; /* there are offsets */
+    bool tiles;   /* rows of bytes may be multiplied by tiles */
     int64_t terms, columns, panels, words, block, blocks; /* panels: of PANEL columns; words: of 32
                                                              bits for each column; block: terms of a
                                                              block */

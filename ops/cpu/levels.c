@@ -16,8 +16,9 @@
    The levels are converted to floats in registers (Simd.levels). There is a second way if the
    processor adds products of bytes and a row has no values far above the others: the row is then
    converted to whole numbers of three bytes, which represent its greatest value as precisely as a
-   float (Simd.levels_by_bytes). Each panel is computed by a single thread, so results are the same
-   for any number of threads. */
+   float (Simd.levels_by_bytes). Several such rows are multiplied by tiles where the processor has
+   them (processor_multiply_tiles), which gives the same sums. Each panel is computed by a single
+   thread, so results are the same for any number of threads. */
 #include "ops/base/intern.h"
 #include "ops/cpu/cpu.h"
 #include "ops/cpu/processor.h"
@@ -29,12 +30,17 @@
 enum { FEW_OF_ROW = 1 << 16, FEW_OF_ROWS = 1 << 20 };
 /* MOST_TERMS: with so many terms, sums of products of bytes fit in 32 bits. WHOLE_OF_ROW: the
    whole number to which the greatest element of a row of bytes is scaled; it leaves room for
-   rounding below the limit of three bytes. */
-enum { MOST_TERMS = 1 << 16 };
+   rounding below the limit of three bytes. LEAST_OF_TILE: so many rows are faster by tiles. */
+enum { MOST_TERMS = 1 << 16, LEAST_OF_TILE = 4 };
 #define WHOLE_OF_ROW 8355000.0f
 #define CLOSE 0x1p-22 /* a relative error: one rounding of the weight and one of the scale */
 #define SMALL 0x1p-10 /* a smaller part of the greatest weight of a block is a small weight */
 
+/* Whether the processor can multiply rows of bytes by these levels. */
+static bool can_be_bytes(const Simd *simd, const Levels *l) {
+    return simd->levels_by_bytes && l->bits == 8 && l->blocks == 1 && l->terms <= MOST_TERMS &&
+           processor_adds_four();
+}
 bool levels_worth(int64_t rows, int64_t weights) {
     return rows <= LEVEL_ROWS && weights >= (rows == 1 ? FEW_OF_ROW : FEW_OF_ROWS);
 }
@@ -201,6 +207,8 @@ bool levels_pack(Build *b, int index, const View *v, Levels *l) {
         pack_panels(l, &s, of, share->bytes);
     }
     l->packed = share->bytes;
+    l->tiles =
+        can_be_bytes(b->device->simd, l) && l->words % TILE_WORDS == 0 && processor_has_tiles();
     return true;
 }
 
@@ -225,9 +233,7 @@ bool levels_enter_bytes(const Simd *simd, const Levels *l, float *to, const floa
     int8_t *bytes = (int8_t *)to;
     float low = 0, high = 0;
     int32_t sum[3];
-    if (!simd->levels_by_bytes || l->bits != 8 || l->blocks != 1 || l->terms > MOST_TERMS ||
-        !processor_adds_four())
-        return false;
+    if (!can_be_bytes(simd, l)) return false;
     simd->total[CLASS_FLOAT][REDUCE_MIN](&low, a, l->terms);
     simd->total[CLASS_FLOAT][REDUCE_MAX](&high, a, l->terms);
     const float greatest = high > -low ? high : -low;
@@ -240,6 +246,17 @@ bool levels_enter_bytes(const Simd *simd, const Levels *l, float *to, const floa
     for (int i = 0; i < 3; i++) sum[i] *= -128;
     memcpy(to + whole + 2, sum, sizeof sum);
     return true;
+}
+/* Rows of bytes, some at a time, by tiles. */
+static void add_by_tiles(const Simd *simd, LevelPanel p, int64_t rows) {
+    int32_t sum[3 * TILE_ROWS_MOST * PANEL];
+    for (int64_t n; rows > 0; rows -= n) {
+        n = rows < TILE_ROWS_MOST ? rows : TILE_ROWS_MOST;
+        processor_multiply_tiles(sum, (const int8_t *)p.a, p.as * (int64_t)sizeof *p.a, n, p.word,
+                                 p.words);
+        simd->add_planes(&p, sum, n);
+        p.a += n * p.as, p.sums += n * p.ss, p.y += n * p.ys;
+    }
 }
 void levels_add(const Simd *simd, const Levels *l, int64_t k, float *y, int64_t ys,
                 const float *rows, int64_t n, bool bytes) {
@@ -255,7 +272,8 @@ void levels_add(const Simd *simd, const Levels *l, int64_t k, float *y, int64_t 
                           .as = levels_row(l),
                           .ss = levels_row(l),
                           .ys = ys};
-    if (bytes) simd->levels_by_bytes(&p, n);
+    if (bytes && l->tiles && n >= LEAST_OF_TILE) add_by_tiles(simd, p, n);
+    else if (bytes) simd->levels_by_bytes(&p, n);
     else simd->levels[l->bits / 4 - 1](&p, n);
 }
 

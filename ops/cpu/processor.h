@@ -13,6 +13,15 @@ int processor_loops(const Simd *table[SIMD_TABLES]);
 /* Whether the processor has the instruction for which Simd.levels_by_bytes is compiled. */
 bool processor_adds_four(void);
 
+/* Whether the processor multiplies tiles of bytes (AMX), and the system lets this process do it. */
+bool processor_has_tiles(void);
+/* Makes sum[(i * TILE_ROWS_MOST + r) * PANEL + c], i < 3, r < rows <= TILE_ROWS_MOST, c < PANEL,
+   the sum over the bytes k < 4 * words of a[r * row + i * 4 * words + k] times the unsigned byte k
+   % 4 of word[k / 4 * PANEL + c]. words must be a multiple of TILE_WORDS. Only if
+   processor_has_tiles. */
+void processor_multiply_tiles(int32_t *sum, const int8_t *a, int64_t row, int64_t rows,
+                              const uint32_t *word, int64_t words);
+
 /* The nanoseconds that the processor takes to say what it supports (CPUID on x86-64): a hundred, or
    thousands in a virtual machine, where the hypervisor answers. 0: asking takes no time. */
 double processor_answers_in(void);

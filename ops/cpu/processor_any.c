@@ -10,6 +10,11 @@ int processor_loops(const Simd *table[SIMD_TABLES]) {
 }
 
 bool processor_adds_four(void) { return false; }
+bool processor_has_tiles(void) { return false; }
+void processor_multiply_tiles(int32_t *sum, const int8_t *a, int64_t row, int64_t rows,
+                              const uint32_t *word, int64_t words) {
+    (void)sum, (void)a, (void)row, (void)rows, (void)word, (void)words;
+}
 double processor_answers_in(void) { return 0; }
 
 const char *processor_blas_core(bool oldest) {

@@ -1,17 +1,20 @@
 /* recurrent.c -- rnn, gru and lstm of floats (defined in ops/recurrent.c).
 
-   The contribution of the input is one product for all steps. The recurrent weights are packed into
-   panels of PANEL columns, at compile time if they are known (as levels if they take few values:
-   levels.c). Each step multiplies the states of all sequences by these panels, and one pass over
-   vectors computes the gates. Directions and sequences are distributed over the threads; the result
-   for each of them does not depend on which are computed together. */
+   The contribution of the input is one product for all steps; its weights, too, are packed as
+   levels if they are known and bytes can be multiplied by them. The recurrent weights are packed
+   into panels of PANEL columns, at compile time if they are known (as levels if they take few
+   values: levels.c). Each step multiplies the states of all sequences by these panels, and one pass
+   over vectors computes the gates. Directions and sequences are distributed over the threads; the
+   result for each of them does not depend on which are computed together. */
 #include "ops/core/element.h"
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"
+#include "ops/cpu/processor.h"
 #include <string.h>
 
 enum { X, W, R, BIAS, LENGTHS, H0, C0, PEEPHOLES, INPUTS };
 enum { RNN = 1, GRU = 3, LSTM = 4 }; /* the number of gates */
+enum { FEW_INPUTS = 4 };             /* rows; more of them are faster as floats if not as bytes */
 typedef struct Panels {              /* columns from..from+n-1 of the sums of a step */
     int64_t from, n;
     Operand whole, last; /* whole: [d, n / PANEL, h, PANEL]; last: [d, h, PANEL], the last PANEL
@@ -23,13 +26,23 @@ typedef struct Panels {              /* columns from..from+n-1 of the sums of a 
                     floats each */
     int64_t row;
 } Panels;
+typedef struct Inputs { /* the product of the input by levels; without these, Recurrent.product */
+    bool by_levels;
+    Levels levels[2]; /* one for each direction */
+    int64_t rows;     /* of the input */
+    size_t at, bytes; /* offsets into the scratch memory: the rows in the form that levels read, and
+                         for each whether it consists of bytes (bool) */
+    int parts;
+} Inputs;
 typedef struct Recurrent {
     int gates, directions, nout, npanels, parts; /* nout: outputs */
     bool reverse, option; /* option: the one boolean option of each operator (RECURRENT_OPTION) */
     int64_t times, batch, hidden, columns, time_stride, batch_stride; /* strides: of the sums of the
                                                                          product */
     View view[3 + INPUTS]; /* outputs (y, h, c), then inputs; rank -1: left out */
-    Kernel product[2];     /* multiplies the input, one for each direction */
+    View x;                /* the input as the step has it */
+    Inputs inputs;
+    Kernel product[2]; /* multiplies the input, one for each direction */
     size_t sums[2], product_work[2];
     Panels panels[2];
     Operand bias, peepholes;
@@ -224,18 +237,81 @@ static bool lengths_fit(const RecurrentRun *run) {
         if (length_of(run, b) < 0 || length_of(run, b) > run->r->times) return false;
     return true;
 }
+/* ---- the product of the input */
+/* Whether no element is so much greater than the mean of the others that these would lose digits
+   where a row is represented by whole numbers. There is room for the row. */
+static bool is_even(const Simd *simd, const float *row, int64_t n, float *room) {
+    enum { FAR = 16 };
+    double sum = 0;
+    float most = 0;
+    simd->op[CLASS_FLOAT][C_ABS](room, row, row, n);
+    simd->total[CLASS_FLOAT][REDUCE_SUM](&sum, room, n);
+    simd->total[CLASS_FLOAT][REDUCE_MAX](&most, room, n);
+    return (double)most * (double)(n - 1) <= FAR * (sum - (double)most);
+}
+static bool *are_bytes(const RecurrentRun *run) {
+    return (bool *)(run->work + run->r->inputs.bytes);
+}
+/* Brings the rows of the input into the form in which the levels of direction d read them. */
+static void enter_inputs(const RecurrentRun *run, int d) {
+    const Recurrent *r = run->r;
+    const View *x = &r->x;
+    const Levels *l = &r->inputs.levels[d];
+    bool *bytes = are_bytes(run);
+    for (int64_t j = 0; j < r->inputs.rows; j++) {
+        const float *from =
+            float_at(x, run->slot, j / x->dim[1] * x->stride[0] + j % x->dim[1] * x->stride[1]);
+        float *to = scratch(run, r->inputs.at) + j * levels_row(l);
+        bytes[j] =
+            is_even(run->simd, from, x->dim[2], to) && levels_enter_bytes(run->simd, l, to, from);
+        if (!bytes[j]) levels_enter(run->simd, l, to, from, 1);
+    }
+}
+typedef struct InputRun {
+    const RecurrentRun *run;
+    int d;
+} InputRun;
+static void multiply_inputs(void *job, int part) {
+    const InputRun *in = job;
+    const Recurrent *r = in->run->r;
+    const Inputs *inputs = &r->inputs;
+    const Levels *l = &inputs->levels[in->d];
+    const int64_t columns = r->gates * r->hidden;
+    const bool *bytes = are_bytes(in->run);
+    const float *rows = scratch(in->run, inputs->at);
+    float *sum = scratch(in->run, r->sums[in->d]), none[PANEL] = {0};
+    const float *bias = in->run->bias ? in->run->bias + 2 * in->d * columns : NULL;
+    for (int64_t k = l->panels * part / inputs->parts; k < l->panels * (part + 1) / inputs->parts;
+         k++) {
+        float *to = sum + k * PANEL;
+        const float *start = bias ? bias + k * PANEL : none;
+        for (int64_t j = 0; j < inputs->rows; j++)
+            memcpy(to + j * columns, start, PANEL * sizeof *to);
+        for (int64_t j = 0, end; j < inputs->rows; j = end) {
+            for (end = j + 1; end < inputs->rows && bytes[end] == bytes[j];) end++;
+            levels_add(in->run->simd, l, k, to + j * columns, columns, rows + j * levels_row(l),
+                       end - j, bytes[j]);
+        }
+    }
+}
+static int run_product(const Kernel *k, const RecurrentRun *run, int d) {
+    const Recurrent *r = run->r;
+    const View *x = optional_input(r, X), *w = optional_input(r, W),
+               *bias = optional_input(r, BIAS);
+    if (r->inputs.by_levels) {
+        InputRun in = {run, d};
+        enter_inputs(run, d);
+        team_run(k->device->team, r->inputs.parts, multiply_inputs, &in);
+        return 0;
+    }
+    void *const own[] = {run->work + r->sums[d], run->slot[x->slot], run->slot[w->slot],
+                         bias->rank < 0 ? NULL : run->slot[bias->slot]};
+    return r->product[d].run(&r->product[d], own, run->work + r->product_work[d]);
+}
 static int recurrent_run(const Kernel *k, void *const slot[], void *work) {
     const Recurrent *r = k->self;
     RecurrentRun run = {.r = r, .slot = slot, .work = work, .simd = k->device->simd};
-    const View *x = optional_input(r, X), *w = optional_input(r, W),
-               *bias = optional_input(r, BIAS);
     if (!lengths_fit(&run)) return -1;
-    for (int d = 0; d < r->directions; d++) {
-        void *const own[] = {run.work + r->sums[d], slot[x->slot], slot[w->slot],
-                             bias->rank < 0 ? NULL : slot[bias->slot]};
-        const Kernel *product = &r->product[d];
-        if (product->run(product, own, run.work + r->product_work[d])) return -1;
-    }
     for (int j = 0; j < r->npanels; j++) {
         const Panels *p = &r->panels[j];
         if (p->by_levels) continue;
@@ -244,6 +320,8 @@ static int recurrent_run(const Kernel *k, void *const slot[], void *work) {
     }
     if (is_given(r, BIAS)) run.bias = operand_at(&r->bias, slot, work);
     if (is_given(r, PEEPHOLES)) run.peepholes = operand_at(&r->peepholes, slot, work);
+    for (int d = 0; d < r->directions; d++)
+        if (run_product(k, &run, d)) return -1;
     if (r->parts > 1) team_run(k->device->team, r->parts, run_recurrent_part, &run);
     else
         for (int d = 0; d < r->directions; d++) run_rows(&run, d, 0, r->batch);
@@ -314,6 +392,37 @@ static bool pack_panels(Build *b, Recurrent *r, Panels *p, int64_t from, int64_t
     return p->last.copy != NULL;
 }
 
+/* Packs the weights of the input as levels. False: they are not packed, because floats are as fast
+   or faster. */
+static bool pack_inputs(Build *b, Recurrent *r) {
+    Inputs *in = &r->inputs;
+    const View *w = optional_input(r, W);
+    const int64_t columns = r->gates * r->hidden;
+    const bool bytes = b->device->simd->levels_by_bytes && processor_adds_four();
+    r->x = b->step->view[r->nout + X];
+    in->rows = r->x.dim[0] * r->x.dim[1];
+    if (r->x.stride[2] != 1 || columns % PANEL != 0 || !levels_worth(1, w->dim[2] * columns) ||
+        (in->rows > FEW_INPUTS && !bytes))
+        return false;
+    int64_t row = 0;
+    for (int d = 0; d < r->directions; d++) {
+        const View of = {.slot = w->slot,
+                         .dtype = w->dtype,
+                         .rank = 2,
+                         .offset = w->offset + d * w->stride[0],
+                         .dim = {w->dim[2], columns},
+                         .stride = {w->stride[2], w->stride[1]}};
+        Levels *l = &in->levels[d];
+        if (!levels_pack(b, r->nout + W, &of, l) ||
+            (in->rows > FEW_INPUTS && (l->bits != 8 || l->blocks > 1)))
+            return false;
+        if (levels_row(l) > row) row = levels_row(l);
+    }
+    in->at = build_bytes(b, (size_t)(in->rows * row) * sizeof(float));
+    in->bytes = build_bytes(b, (size_t)in->rows * sizeof(bool));
+    in->parts = count_parts(b, in->levels[0].panels, in->rows * columns, (double)w->dim[2] / 100);
+    return true;
+}
 /* Builds the product of the input for all steps of a direction, plus the bias. It has slots of its
    own: sums, x, w, bias. */
 static bool make_product(Build *b, Recurrent *r, int d) {
@@ -349,7 +458,6 @@ static bool make_product(Build *b, Recurrent *r, int d) {
     product->device = b->device, product->arena = b->arena;
     own.kernel = product, own.step = &step, own.weights = weights, own.workspace = 0;
     if (!gemm_maker.choices(b->device, &step) || !gemm_maker.build(&own, 0, product)) return false;
-    r->sums[d] = build_bytes(b, (size_t)view_count(&view[0]) * sizeof(float));
     r->product_work[d] = build_bytes(b, own.workspace);
     return true;
 }
@@ -362,7 +470,7 @@ static int parts_of(const Build *b, const Recurrent *r) {
 }
 static void recurrent_forget(Kernel *k) {
     Recurrent *r = k->self;
-    for (int d = 0; d < r->directions; d++) kernel_forget(&r->product[d]);
+    for (int d = 0; d < r->directions && !r->inputs.by_levels; d++) kernel_forget(&r->product[d]);
 }
 static bool recurrent_new(Build *b, Recurrent *r) {
     const int64_t rows = r->directions * r->batch, h = r->hidden;
@@ -373,8 +481,12 @@ static bool recurrent_new(Build *b, Recurrent *r) {
     if (is_given(r, BIAS) && !operand_pack(b, r->nout + BIAS, DT_FLOAT, &r->bias)) return false;
     if (is_given(r, PEEPHOLES) && !operand_pack(b, r->nout + PEEPHOLES, DT_FLOAT, &r->peepholes))
         return false;
-    for (int d = 0; d < r->directions; d++)
-        if (!make_product(b, r, d)) return false;
+    r->inputs.by_levels = pack_inputs(b, r);
+    for (int d = 0; d < r->directions; d++) {
+        r->sums[d] = build_bytes(b, (size_t)(r->times * rows / r->directions * r->gates * h) *
+                                        sizeof(float));
+        if (!r->inputs.by_levels && !make_product(b, r, d)) return false;
+    }
     r->columns = r->gates * h + PANEL;
     r->zeros = memset(arena_alloc(b->arena, 3 * (size_t)h * sizeof(float)), 0,
                       3 * (size_t)h * sizeof(float));
@@ -389,7 +501,8 @@ static bool recurrent_new(Build *b, Recurrent *r) {
 static uint64_t packed_views(const Recurrent *r) {
     uint64_t bits = 0;
     bool w = true, all = true;
-    for (int d = 0; d < r->directions; d++) w = w && r->product[d].packed >> 2 & 1;
+    for (int d = 0; d < r->directions; d++)
+        w = w && (r->inputs.by_levels || r->product[d].packed >> 2 & 1);
     for (int j = 0; j < r->npanels; j++) {
         const Panels *p = &r->panels[j];
         all = all && (p->by_levels || ((p->n < PANEL || p->whole.constant) &&

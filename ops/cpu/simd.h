@@ -183,6 +183,7 @@ typedef struct LevelPanel {
     float *y;
     int64_t as, ss, ys; /* from one row of a, sums and y to the next */
 } LevelPanel;
+enum { TILE_WORDS = 16, TILE_ROWS_MOST = 16 }; /* what processor_multiply_tiles multiplies */
 enum { LEVEL_KINDS = 2 /* levels of 4 bits and of 8 */, LEVEL_ROW_EXTRA = 5 };
 /* A pass of a Fourier transform over radix * m complex numbers (simd_fft.h). The imaginary part of
    a number lies `im` after its real part, and each number stands for s adjacent ones. root: cosine
@@ -331,6 +332,9 @@ typedef struct Simd {
        instruction set has no instruction for it. Only processors for which processor_adds_four is
        true can run it. */
     void (*levels_by_bytes)(const LevelPanel *, int64_t rows);
+    /* Ends what levels_by_bytes begins, for sums that processor_multiply_tiles made, the starts not
+       yet added: rows <= TILE_ROWS_MOST. */
+    void (*add_planes)(const LevelPanel *, const int32_t *sum, int64_t rows);
     /* The determinant of a matrix of n columns, which are `stride` numbers apart: n numbers, then
        zeros. stride must be a multiple of 8, and factor have room for as many numbers. matrix and
        factor are overwritten. */

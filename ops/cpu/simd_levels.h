@@ -86,39 +86,58 @@ static void level_bytes(int8_t *to, int64_t plane, int32_t sum[3], const float *
     sum[0] = lows, sum[1] = middles, sum[2] = highs;
 }
 
+/* Adds the sums over three planes of bytes to vector v of y. */
+static inline __attribute__((always_inline)) void add_plane_sums(const LevelPanel *p, float *y,
+                                                                 const float *beside,
+                                                                 const Integers sum[3], int v) {
+    Floats *to = (Floats *)(y + v * WIDTH), all = __builtin_convertvector(sum[0], Floats);
+    all = MULTIPLY_floats(__builtin_convertvector(sum[1], Floats), 0x1p8f, all);
+    all = MULTIPLY_floats(__builtin_convertvector(sum[2], Floats), 0x1p16f, all);
+    all = MULTIPLY_floats(all, beside[0], (Floats){0});
+    *to = MULTIPLY_floats(((const Floats *)p->scale)[v], all, *to);
+    if (p->offset) *to = MULTIPLY_floats(((const Floats *)p->offset)[v], beside[1], *to);
+}
+static void add_planes(const LevelPanel *p, const int32_t *sum, int64_t rows) {
+    enum { PLANE = TILE_ROWS_MOST * PANEL };
+    for (int64_t r = 0; r < rows; r++) {
+        const float *beside = p->sums + r * p->ss;
+        const int32_t *start = (const int32_t *)beside + 2;
+        for (int v = 0; v < PANEL / WIDTH; v++) {
+            const Integers *from = (const Integers *)(sum + r * PANEL + v * WIDTH),
+                           all[3] = {from[0] + start[0],
+                                     *(const Integers *)((const int32_t *)from + PLANE) + start[1],
+                                     *(const Integers *)((const int32_t *)from + 2 * PLANE) +
+                                         start[2]};
+            add_plane_sums(p, p->y + r * p->ys, beside, all, v);
+        }
+    }
+}
+
 enum { AHEAD = 16 }; /* how many words ahead a column is prefetched */
 #ifdef FOUR_PRODUCTS /* defined by simd_x86_64.h for some widths */
-#define DEFINE_LEVELS_BY_BYTES(R)                                                                  \
-    FOR_FOUR_PRODUCTS static void levels_by_bytes_##R(const LevelPanel *p, float *y,               \
-                                                      const float *a, const float *beside) {       \
-        enum { R_ = R, V_ = PANEL / WIDTH };                                                       \
-        const int64_t as = p->as, ys = p->ys, ss = p->ss, n = p->words;                            \
-        const int32_t *plane = (const int32_t *)a, *start = (const int32_t *)beside + 2;           \
-        const uint32_t *w = p->word;                                                               \
-        Integers sum[3][R * V_];                                                                   \
-        for (int i = 0; i < 3; i++)                                                                \
-            EACH_ROW EACH_VECTOR sum[i][r * V_ + v] = (Integers){0} + start[r * ss + i];           \
-        for (int64_t k = 0; k < n; k++, w += PANEL, plane++) {                                     \
-            Integers word[V_];                                                                     \
-            EACH_VECTOR word[v] = ((const Integers *)w)[v];                                        \
-            EACH_VECTOR IN_REGISTER(word[v]);                                                      \
-            EACH_VECTOR __builtin_prefetch(w + AHEAD * PANEL + v * WIDTH, 0, 3);                   \
-            UNROLLED(int i = 0; i < 3; i++)                                                        \
-            EACH_ROW EACH_VECTOR sum[i][r * V_ + v] =                                              \
-                FOUR_PRODUCTS(sum[i][r * V_ + v], word[v], plane[r * as + i * n]);                 \
-        }                                                                                          \
-        EACH_ROW EACH_VECTOR {                                                                     \
-            Floats *to = (Floats *)(y + r * ys + v * WIDTH);                                       \
-            Floats all = __builtin_convertvector(sum[0][r * V_ + v], Floats);                      \
-            all =                                                                                  \
-                MULTIPLY_floats(__builtin_convertvector(sum[1][r * V_ + v], Floats), 0x1p8f, all); \
-            all = MULTIPLY_floats(__builtin_convertvector(sum[2][r * V_ + v], Floats), 0x1p16f,    \
-                                  all);                                                            \
-            all = MULTIPLY_floats(all, beside[r * ss], (Floats){0});                               \
-            *to = MULTIPLY_floats(((const Floats *)p->scale)[v], all, *to);                        \
-            if (p->offset)                                                                         \
-                *to = MULTIPLY_floats(((const Floats *)p->offset)[v], beside[r * ss + 1], *to);    \
-        }                                                                                          \
+#define DEFINE_LEVELS_BY_BYTES(R)                                                                 \
+    FOR_FOUR_PRODUCTS static void levels_by_bytes_##R(const LevelPanel *p, float *y,              \
+                                                      const float *a, const float *beside) {      \
+        enum { R_ = R, V_ = PANEL / WIDTH };                                                      \
+        const int64_t as = p->as, ys = p->ys, ss = p->ss, n = p->words;                           \
+        const int32_t *plane = (const int32_t *)a, *start = (const int32_t *)beside + 2;          \
+        const uint32_t *w = p->word;                                                              \
+        Integers sum[3][R * V_];                                                                  \
+        for (int i = 0; i < 3; i++)                                                               \
+            EACH_ROW EACH_VECTOR sum[i][r * V_ + v] = (Integers){0} + start[r * ss + i];          \
+        for (int64_t k = 0; k < n; k++, w += PANEL, plane++) {                                    \
+            Integers word[V_];                                                                    \
+            EACH_VECTOR word[v] = ((const Integers *)w)[v];                                       \
+            EACH_VECTOR IN_REGISTER(word[v]);                                                     \
+            EACH_VECTOR __builtin_prefetch(w + AHEAD * PANEL + v * WIDTH, 0, 3);                  \
+            UNROLLED(int i = 0; i < 3; i++)                                                       \
+            EACH_ROW EACH_VECTOR sum[i][r * V_ + v] =                                             \
+                FOUR_PRODUCTS(sum[i][r * V_ + v], word[v], plane[r * as + i * n]);                \
+        }                                                                                         \
+        EACH_ROW EACH_VECTOR {                                                                    \
+            const Integers all[3] = {sum[0][r * V_ + v], sum[1][r * V_ + v], sum[2][r * V_ + v]}; \
+            add_plane_sums(p, y + r * ys, beside + r * ss, all, v);                               \
+        }                                                                                         \
     }
 DEFINE_LEVELS_BY_BYTES(1)
 DEFINE_LEVELS_BY_BYTES(2)

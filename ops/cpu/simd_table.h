@@ -134,6 +134,7 @@ const Simd SIMD_TABLE = {
     .levels = {levels_4, levels_8},
     .level_bytes = level_bytes,
     .levels_by_bytes = LEVELS_BY_BYTES,
+    .add_planes = add_planes,
     .determinant = determinant,
     .cumulate = {SCANS(sums), SCANS(products)},
     .vectors = SWEEP_VECTORS,

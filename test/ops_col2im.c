@@ -90,7 +90,8 @@ static void run_case(Drawn *t, Device *d) {
     char why[200];
     size_t room = 0;
     assert_true(cpu_backend.choices(d, &s) > 0);
-    Kernel *k = cpu_backend.compile(d, &s, 0, (const void *[2]){NULL}, &room, why, sizeof why);
+    Kernel *k =
+        cpu_backend.compile(d, &s, 0, (const void *[2]){NULL}, &room, NULL, why, sizeof why);
     assert_non_null(k);
     void *slot[] = {t->slot[0], t->slot[1]}, *work = cpu_backend.alloc(d, room);
     assert_int_equal(cpu_backend.run(k, slot, work), 0);

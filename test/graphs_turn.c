@@ -1,6 +1,7 @@
 /* graphs_turn.c -- tests which element-wise steps the planner joins to a step "turn"
    (graphs/plan/plan_turn.c): rotations of pairs, in any order of their operands, and nothing else.
-   Joined or not, a graph gives the same bytes. */
+   Joined or not, a graph gives the same bytes. Pairs that are interleaved by axes of size 1 are
+   written in place, without copies. */
 #include "graphs/plan/execute.h"
 #include "graphs/world.h"
 #include "ops/backend/backend.h"
@@ -27,9 +28,9 @@ static int close_device(void **state) {
     return 0;
 }
 
-enum { ELEMENTS = 48, OUTPUTS = 3 };
-/* Runs a plan of a graph whose inputs have 48 elements, and whose results have at most as many. */
-static void run(const Plan *p, const Graph *g, float y[OUTPUTS][ELEMENTS]) {
+enum { ELEMENTS = 48, MOST = 96, OUTPUTS = 3 };
+/* Runs a plan of a graph whose inputs have 48 elements, and whose results have at most MOST. */
+static void run(const Plan *p, const Graph *g, float y[OUTPUTS][MOST]) {
     Random random = {.seed = 1};
     static float x[8][ELEMENTS];
     const void *in[8];
@@ -57,7 +58,7 @@ static void check_turns(const char *text, int expected) {
     Error e = {0};
     const Plan *joined = plan_build_for(&cpu, w, w->arena, &g, (Sizes){0}, NULL, &e),
                *apart = plan_build(w, w->arena, &g, (Sizes){0}, &e);
-    float y[2][OUTPUTS][ELEMENTS];
+    float y[2][OUTPUTS][MOST];
     memset(y, 0, sizeof y);
     assert_true(joined && apart);
     if (turns(joined) != expected) fail_msg("%d turns in %s", turns(joined), text);
@@ -90,9 +91,39 @@ static void other_steps_stay_apart(void **state) {
                      "mul %p %d\n %s = add %e %g\n out %f %s\n",
                 0);
 }
+static int copies(const Plan *p) {
+    int n = 0;
+    for (int k = 0; k < p->nstep; k++)
+        n += p->step[k].step.kind == S_COPY && view_count(&p->step[k].step.view[0]) > 0;
+    return n;
+}
+static void check_copies(const char *text, int expected) {
+    World *w = graph_world_new(NULL, 0);
+    const Graph g = graph_of(w, text);
+    Error e = {0};
+    const Plan *p = plan_build(w, w->arena, &g, (Sizes){0}, &e);
+    assert_non_null(p);
+    if (copies(p) != expected) fail_msg("%d copies in %s", copies(p), text);
+    world_free(w);
+}
+#define WOVEN                                                                                    \
+    HEAD " %f = mul %p %c\n %s = mul %q %d\n %g = reshape %f shape=[2, 3, 8, 1]\n %t = reshape " \
+         "%s shape=[2, 3, 8, 1]\n %w = concat %g %t axis=3\n"
+static void interleaved_pairs_are_written_in_place(void **state) {
+    (void)state;
+    check_copies(WOVEN " out %w\n", 0);
+    check_turns(WOVEN " out %w\n", 0);
+    /* the whole of another result, with other axes, but not the first half of one */
+    check_copies(WOVEN " %r = reshape %w shape=[2, 3, 16]\n %z = slice %p starts=[0, 0, 0] "
+                       "sizes=[2, 3, 0] steps=[1, 1, 1]\n %y = concat %r %z axis=2\n out %y\n",
+                 0);
+    check_copies(WOVEN " %r = reshape %w shape=[2, 3, 16]\n %y = concat %r %p axis=2\n out %y\n",
+                 2);
+}
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rotations_are_joined),
-                                       cmocka_unit_test(other_steps_stay_apart)};
+                                       cmocka_unit_test(other_steps_stay_apart),
+                                       cmocka_unit_test(interleaved_pairs_are_written_in_place)};
     return cmocka_run_group_tests(tests, open_device, close_device);
 }

@@ -129,16 +129,18 @@ static int64_t view_bytes(const View *v) {
     return (int64_t)element_bytes((DType)v->dtype, view_count(v));
 }
 
-/* The part of the owner's view that a value takes, with the value's own axes, which are those of
-   `dense`. */
-static View home_part(const Home *h, View part, const View *dense) {
-    View own = *dense;
+/* Turns the dense view of a value into the part of the owner's view that it takes, with the value's
+   own axes. False: a value of other axes would have to fit into a view with gaps. */
+static bool home_part(const Home *h, View part, View *own) {
     for (int k = 0; k < part.rank; k++) part = view_part(&part, k, h->start[k], h->size[k]);
-    const View narrow = view_narrow(&part);
-    for (int k = 0, at = 0; k < own.rank; k++)
-        own.stride[k] = own.dim[k] == 1 ? 0 : narrow.stride[at++];
-    own.slot = part.slot, own.offset = part.offset;
-    return own;
+    const View narrow = view_narrow(&part), dense = view_narrow(own);
+    const bool same = narrow.rank == dense.rank &&
+                      !memcmp(narrow.dim, dense.dim, (size_t)dense.rank * sizeof *dense.dim);
+    if (!same && !view_gapless(&part)) return false;
+    for (int k = 0, at = 0; same && k < own->rank; k++)
+        own->stride[k] = own->dim[k] == 1 ? 0 : narrow.stride[at++];
+    own->slot = part.slot, own->offset = part.offset;
+    return true;
 }
 
 /* Sets *out to the place where a value is written: its own slot, or its part of the value that owns
@@ -150,11 +152,9 @@ static bool place_value(Lowering *l, Value v, View *out) {
         return true;
     }
     if (!dense_view(l->b, v, out)) return false;
-    if (h->owner) {
-        View owner;
-        if (!place_value(l, h->owner, &owner)) return false;
-        *out = home_part(h, owner, out);
-    } else {
+    View owner;
+    if (h->owner && !place_value(l, h->owner, &owner)) return false;
+    if (!h->owner || !home_part(h, owner, out)) {
         out->slot =
             plan_slot(l->b, (Slot){view_bytes(out), v, NULL, -1, l->output[l->row_of[v]] - 1, -1});
     }
@@ -318,11 +318,12 @@ static bool same_but_for_ones(const View *a, const View *b) {
     const View x = view_narrow(a), y = view_narrow(b);
     return view_same(&x, &y);
 }
-static bool movable(const Lowering *l, Value x, const View *from, const View *to) {
+/* whole: the copy makes all of the result. */
+static bool movable(const Lowering *l, Value x, const View *from, const View *to, bool whole) {
     const Slot *slot = &l->b->plan->slot[from->slot];
     return !slot->data && slot->input < 0 && slot->output < 0 && !home_of(l, x)->owner &&
-           from->dtype == to->dtype && same_but_for_ones(from, view_of(l, x)) &&
-           view_gapless(from) && slot->bytes == view_bytes(from);
+           from->dtype == to->dtype && view_gapless(from) && slot->bytes == view_bytes(from) &&
+           (same_but_for_ones(from, view_of(l, x)) || (whole && view_gapless(view_of(l, x))));
 }
 
 static bool find_homes(Lowering *l) {
@@ -336,7 +337,9 @@ static bool find_homes(Lowering *l) {
             const View *v = p->step[j].step.view;
             Value x = p->slot[v[1].slot].value;
             Home h = {.owner = p->step[k].node};
-            if (!movable(l, x, &v[1], &v[0]) || !part_start(&v[0], &y, h.start)) continue;
+            if (!movable(l, x, &v[1], &v[0], view_count(&v[0]) == view_count(&y)) ||
+                !part_start(&v[0], &y, h.start))
+                continue;
             memcpy(h.size, v[0].dim, sizeof h.size);
             *home_of(l, x) = h;
             any = true;

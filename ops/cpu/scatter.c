@@ -62,11 +62,11 @@ DEFINE_JOINS(float, float)
 DEFINE_JOINS(double, double)
 DEFINE_JOINS(int32_t, uint32_t)
 DEFINE_JOINS(int64_t, uint64_t)
-#define JOINS(T)                                                                       \
-    {                                                                                  \
-        {NULL}, {T##_add, T##_add_at}, {T##_mul, T##_mul_at}, {T##_max, T##_max_at}, { \
-            T##_min, T##_min_at                                                        \
-        }                                                                              \
+#define JOINS(T)                                                                    \
+    {                                                                               \
+        {0}, {T##_add, T##_add_at}, {T##_mul, T##_mul_at}, {T##_max, T##_max_at}, { \
+            T##_min, T##_min_at                                                     \
+        }                                                                           \
     }
 Joins scatter_joins(int dtype, int64_t how) {
     static const Joins joins[][SCATTER_MIN + 1] = {JOINS(float), JOINS(double), JOINS(int32_t),
@@ -81,8 +81,8 @@ Joins scatter_joins(int dtype, int64_t how) {
                     : dtype == DT_INT32  ? 2
                     : dtype == DT_INT64  ? 3
                                          : -1;
-    if (how != SCATTER_NONE) return row < 0 ? (Joins){NULL} : joins[row][how];
-    return size < sizeof copies / sizeof *copies ? copies[size] : (Joins){NULL};
+    if (how != SCATTER_NONE) return row < 0 ? (Joins){0} : joins[row][how];
+    return size < sizeof copies / sizeof *copies ? copies[size] : (Joins){0};
 }
 
 static void join_inner(const Scatter *s, char *y, const char *u) {

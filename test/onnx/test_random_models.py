@@ -2,11 +2,12 @@
 seed, and so do cases that once failed. Planted failures must be noticed."""
 
 import os, subprocess, sys, time
-import pytest
+import numpy, pytest
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 sys.path.insert(0, os.path.join(ROOT, "test", "random"))
 import cases, planted, rule_coverage, run
+from builder import Builder, F32, I64, Reject
 from check import KNOWN, Bench, check
 
 HEAVY = bool(os.environ.get("ISOMER_HEAVY"))
@@ -52,6 +53,19 @@ def test_a_model_is_drawn_alone():
         first, again = run.made(5, n), run.made(5, n, sides)
         assert first.model.SerializeToString() == again.model.SerializeToString()
         assert first.inputs == again.inputs
+
+
+@pytest.mark.parametrize("index, fits", [(0, True), (-2, True), (1, True), (2, False), (-3, False)])
+def test_no_index_is_out_of_range(index, fits):
+    """ONNX's reference takes such an index of GatherElements for another one."""
+    b = Builder(1, 17, F32)
+    x = b.constant(numpy.zeros((3, 2)), F32)
+    place = b.constant(numpy.full((3, 1), index), I64)
+    if fits:
+        assert list(b.add("GatherElements", [x, place], axis=1).shape) == [3, 1]
+        return
+    with pytest.raises(Reject, match="out of range"):
+        b.add("GatherElements", [x, place], axis=1)
 
 
 def test_rules_that_never_fire(tmp_path):

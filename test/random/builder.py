@@ -296,7 +296,7 @@ class Builder:
 
     def evaluate(self, node, inputs, at, types, lend):
         copy, _ = widened(node, 0)
-        self.whole(node, inputs, at)
+        self.allowed(node, inputs, at)
         arrays = [None if v is None else v.arrays[at] for v in inputs]
         try:
             if lend:
@@ -310,9 +310,9 @@ class Builder:
             r if t not in FLOATS or r is None else rounded(t, r) for r, t in zip(results, types)
         ]
 
-    def whole(self, node, inputs, at):
-        """Rejects a Split whose parts do not add up to the whole, since ONNX's reference accepts
-        it."""
+    def allowed(self, node, inputs, at):
+        """Rejects what ONNX's reference accepts although the standard forbids it: a Split whose
+        parts do not add up to the whole, and a GatherElements with an index out of range."""
         given = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
         if node.op_type == "Split":
             n = inputs[0].arrays[at].shape[given.get("axis", 0)]
@@ -320,6 +320,11 @@ class Builder:
             equal = n % len(node.output) == 0 or "num_outputs" in given
             if not equal if parts is None else sum(parts) != n:
                 raise Reject("the parts are not the whole")
+        if node.op_type == "GatherElements":
+            x, index = (v.arrays[at] for v in inputs)
+            n = x.shape[given.get("axis", 0)]
+            if ((index < -n) | (index >= n)).any():
+                raise Reject("an index is out of range")
 
     def lent(self, node, arrays):
         try:

@@ -34,7 +34,7 @@ typedef struct Plan {
    reason if a node cannot be run (it is opaque, has an unbound size, or has no kernel). */
 Plan *plan_build(World *, Arena *, const Graph *, Sizes, Error *);
 /* Makes a plan that also uses what the device has algorithms for: products of 8-bit integers, rows,
-   attention, channels last. loose: see plan_channels_last. */
+   attention, rotations of pairs of numbers, channels last. loose: see plan_channels_last. */
 Plan *plan_build_for(const OpenDevice *, World *, Arena *, const Graph *, Sizes, const bool loose[],
                      Error *);
 /* Moves the channels of what convolutions read and write to the last axis in memory, where that is

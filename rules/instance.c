@@ -111,7 +111,7 @@ bool rule_instance(World *w, Arena *a, const Rule *rule, const int length[], Ins
                    Error *e) {
     Lit *where = NULL;
     *i = (Instance){.rule = rule, .floats = DT_FLOAT, .classes = rule->classes};
-    memcpy(i->length, length, sizeof *length * (size_t)rule->ngroup);
+    if (rule->ngroup) memcpy(i->length, length, sizeof *length * (size_t)rule->ngroup);
     if (!graphs_parse(w, a, i, e)) return false;
     /* The line number of the verdict, which has the second condition, is not kept. */
     const RulePart verdict = {rule->condition, rule->line, NULL};

@@ -45,7 +45,7 @@ typedef union Wide {
 static int64_t sum_bytes(const uint8_t *x, int64_t n, uint8_t flip) {
     enum { WORD = 8, BLOCK = 128 };
     const uint64_t pairs = 0x00ff00ff00ff00ff, fours = 0x0000ffff0000ffff,
-                   flips = 0x0101010101010101 * flip;
+                   flips = UINT64_C(0x0101010101010101) * flip;
     int64_t sum = 0, at = 0;
     while (at + WORD <= n) {
         const int64_t left = (n - at) / WORD, words = left < BLOCK ? left : BLOCK;

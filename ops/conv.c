@@ -130,22 +130,14 @@ static bool add_int8_step(Call *c, StepBuf *b, const View in[], ConvInputs k, co
    *buffer, which must have rank 0 at the first call. False: no buffer is left. */
 static bool group_channels(StepBuf *b, const View *x, int64_t group, int64_t from, int64_t part,
                            View *buffer, View *out) {
-    const int64_t each = x->dim[1] / group;
     int64_t dim[STEP_RANK];
     if (group == 1) return *out = view_part(x, 1, from, part), true;
     memcpy(dim, x->dim, sizeof dim), dim[1] = group * part;
     if (!buffer->rank && !step_buffer(b, x->dtype, x->rank, dim, buffer)) return false;
-    View apart[2] = {view_dense(buffer->slot, x->dtype, x->rank, dim), *x};
-    *out = apart[0];
-    for (int k = 0; k < 2; k++) {
-        View *v = &apart[k];
-        for (int a = v->rank++; a > 2; a--)
-            v->dim[a] = v->dim[a - 1], v->stride[a] = v->stride[a - 1];
-        v->dim[2] = k ? each : part, v->dim[1] = group;
-        v->stride[2] = v->stride[1], v->stride[1] = v->dim[2] * v->stride[2];
-    }
-    apart[1] = view_part(&apart[1], 2, from, part);
-    step_copy(b, &apart[0], &apart[1]);
+    *out = view_dense(buffer->slot, x->dtype, x->rank, dim);
+    const View to = view_split(out, 1, part), all = view_split(x, 1, x->dim[1] / group),
+               some = view_part(&all, 2, from, part);
+    step_copy(b, &to, &some);
     return true;
 }
 /* Adds steps for the convolution of 8-bit integers minus their zero points: one step on integers if

@@ -54,6 +54,15 @@ View view_part(const View *v, int axis, int64_t from, int64_t size) {
     return y;
 }
 
+View view_split(const View *v, int axis, int64_t size) {
+    View y = *v;
+    for (int k = y.rank++; k > axis + 1; k--)
+        y.dim[k] = y.dim[k - 1], y.stride[k] = y.stride[k - 1];
+    y.dim[axis] = v->dim[axis] / size, y.dim[axis + 1] = size;
+    y.stride[axis] = v->stride[axis] * size, y.stride[axis + 1] = v->stride[axis];
+    return y;
+}
+
 View view_spread(const View *v, int rank, const int64_t dim[]) {
     View y = {
         .slot = v->slot, .dtype = v->dtype, .rank = rank, .format = v->format, .offset = v->offset};

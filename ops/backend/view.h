@@ -19,6 +19,9 @@ View view_axes(const View *, int n, const int axis[]);
 View view_narrow(const View *);
 /* The places from..from+size-1 of one axis. */
 View view_part(const View *, int axis, int64_t from, int64_t size);
+/* The view with an axis split into two: parts of `size` places each, which must divide it, and the
+   places of a part. For fewer axes than STEP_RANK. */
+View view_split(const View *, int axis, int64_t size);
 /* The view broadcast to these sizes: missing leading axes, and axes of another size (1), repeat. */
 View view_spread(const View *, int rank, const int64_t dim[]);
 /* Copies the elements, of `size` bytes each (1, 2, 4, 8 or 16), to out in row-major order. If the

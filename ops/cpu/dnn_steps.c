@@ -39,13 +39,7 @@ Windows exact_windows(const Step *s) {
     return at;
 }
 View grouped_weights(const View *w, int64_t group) {
-    View g = *w;
-    if (group == 1) return g;
-    g.rank++;
-    for (int i = w->rank; i > 1; i--) g.dim[i] = w->dim[i - 1], g.stride[i] = w->stride[i - 1];
-    g.dim[0] = group, g.stride[0] = w->stride[0] * (w->dim[0] / group);
-    g.dim[1] = w->dim[0] / group, g.stride[1] = w->stride[0];
-    return g;
+    return group == 1 ? *w : view_split(w, 0, w->dim[0] / group);
 }
 bool dnn_conv_possible(const Device *d, const Step *s, DnnAlgorithm algorithm) {
     /* version 3.7 crashes if a window lies entirely in the padding */

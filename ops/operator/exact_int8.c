@@ -8,6 +8,7 @@
    subtracted. */
 #include "ops/core/element.h"
 #include "ops/operator/exact_windows.h"
+#include "ops/operator/op_kernel.h"
 #include <string.h>
 
 /* Whether all zero points are known to be `is`. If they are NULL or omitted, they are 0. */
@@ -31,19 +32,16 @@ typedef struct Signed {
 } Signed;
 /* Whether w and its zero points are known and all differences fit into 8 signed bits. */
 static bool differences_fit(const StepBuf *b, const View *w, const View *zero, int axis) {
-    const uint8_t *data = b->target->known(b->target->user, w->slot);
+    const void *data = b->target->known(b->target->user, w->slot);
     if (!zero || zero->rank < 0 || zero->rank > 1 || !data) return false;
     const View of = per_axis_view(zero, w, axis);
     const void *zeros = b->target->known(b->target->user, zero->slot);
-    int64_t i[STEP_RANK] = {0};
+    int64_t i[STEP_RANK];
     if (!zeros) return false;
-    for (int64_t n = view_count(w); n > 0; n--) {
-        int64_t at = w->offset, zero_at = of.offset;
-        for (int k = 0; k < w->rank; k++) at += i[k] * w->stride[k], zero_at += i[k] * of.stride[k];
-        const int d = (w->dtype == DT_INT8 ? (int8_t)data[at] : data[at]) -
-                      (int)element_integer((DType)zero->dtype, zeros, zero_at);
-        if (d < INT8_MIN || d > INT8_MAX) return false;
-        for (int k = w->rank - 1; k >= 0 && ++i[k] == w->dim[k]; k--) i[k] = 0;
+    for (bool more = kernel_first(w, i); more; more = kernel_next(w, i)) {
+        const int64_t d = element_integer((DType)w->dtype, data, kernel_at(w, i)) -
+                          element_integer((DType)zero->dtype, zeros, kernel_at(&of, i));
+        if (!element_holds(DT_INT8, d)) return false;
     }
     return true;
 }

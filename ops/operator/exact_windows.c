@@ -39,12 +39,12 @@ bool exact_frame(StepBuf *b, View view[3], Step *conv, int64_t params[], const V
 
 /* Adds a step that sums x over the channels of each group; *sums becomes a buffer [n, g, h..]. */
 static bool channel_sums(StepBuf *b, const View *x, int64_t group, View *sums) {
-    const int spatial = x->rank - 2, last = spatial + 2;
-    View v = *x;
-    v.rank = x->rank + 1;
-    v.dim[1] = group, v.dim[last] = x->dim[1] / group;
-    v.stride[1] = x->stride[1] * v.dim[last], v.stride[last] = x->stride[1];
-    if (!step_buffer(b, DT_INT32, last, v.dim, sums)) return false;
+    const View split = view_split(x, 1, x->dim[1] / group);
+    int axis[STEP_RANK] = {0, 1}; /* the channels of a group come last */
+    for (int k = 2; k < x->rank; k++) axis[k] = k + 1;
+    axis[x->rank] = 2;
+    const View v = view_axes(&split, split.rank, axis);
+    if (!step_buffer(b, DT_INT32, x->rank, v.dim, sums)) return false;
     const View views[] = {*sums, v};
     step_param(b, step_add(b, S_REDUCE, 2, views), 1, (const int64_t[]){REDUCE_SUM});
     return true;
@@ -119,13 +119,11 @@ static bool reads_single_places(const Step *conv) {
 /* Views sums [n, g, i..] with the sizes of y, each group of whose channels reads the same plane. */
 static bool spread_groups(StepBuf *b, const View *y, View *sums) {
     const int64_t group = sums->dim[1], each = group ? y->dim[1] / group : 1;
-    View part = *sums, dense;
+    View part = view_split(sums, 1, 1), dense;
     if (group == 1 || each == 1) {
         *sums = view_spread(sums, y->rank, y->dim);
         return true;
     }
-    for (int a = part.rank++; a > 2; a--)
-        part.dim[a] = part.dim[a - 1], part.stride[a] = part.stride[a - 1];
     part.dim[2] = each, part.stride[2] = 0;
     if (!step_buffer(b, DT_INT32, part.rank, part.dim, &dense)) return false;
     step_copy(b, &dense, &part);

@@ -62,8 +62,7 @@ static int64_t drawn_whole(uint64_t r, DType t) {
 }
 
 void lanes_draw_type(Lanes *x, int n, uint64_t seed, DType t, bool halves, int reach) {
-    const char class = dtype_class(t);
-    if (class != 'B' && class != 'I' && class != 'U') {
+    if (t != DT_BOOL && !dtype_is_integer(t)) {
         draw_lanes(x, n, seed, halves, reach);
         return;
     }

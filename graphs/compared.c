@@ -27,9 +27,8 @@ static bool number_of(World *w, Value v, int64_t *number) {
     Type t;
     const void *bytes;
     for (; v && !constant_get(w, v, &t, &bytes); v = moved_from(w, v)) {}
-    const char class = v ? dtype_class(t.dtype) : 0;
     int64_t n;
-    if ((class != 'I' && class != 'U') || !poly_constant(w, type_count(w, &t), &n) || n != 1)
+    if (!v || !dtype_is_integer(t.dtype) || !poly_constant(w, type_count(w, &t), &n) || n != 1)
         return false;
     return *number = element_integer(t.dtype, bytes, 0), true;
 }

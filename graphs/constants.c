@@ -34,7 +34,7 @@ Constants constants_find(World *w, Arena *a, const Graph *g, const bool given[],
 bool constant_unpacks(World *w, const Node *n) {
     if (n->nin < 2 || n->nout != 1 || !n->in[0]) return false;
     const DType from = value_type(w, n->in[0])->dtype;
-    return (dtype_class(from) == 'I' || dtype_class(from) == 'U') && dtype_bits(from) <= 8 &&
+    return dtype_is_integer(from) && dtype_bits(from) <= 8 &&
            dtype_class(value_type(w, n->out)->dtype) == 'F';
 }
 

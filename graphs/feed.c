@@ -170,14 +170,10 @@ bool feed_new(const FeedOptions *o, int n, FeedInput *input, Feed *f, Error *e) 
     return true;
 }
 
-static bool is_integer(const FeedInput *x) {
-    const char class = dtype_class(x->dtype);
-    return class == 'I' || class == 'U';
-}
-
 /* Whether an input holds integers that neither an option nor the model gives. */
 static bool is_free(const FeedInput *x) {
-    return is_integer(x) && !x->has_default && (!x->option || x->option->kind == FEED_DRAWN);
+    return dtype_is_integer(x->dtype) && !x->has_default &&
+           (!x->option || x->option->kind == FEED_DRAWN);
 }
 
 static int free_count(const Feed *f) {
@@ -264,7 +260,7 @@ static void print_input(const Feed *f, int k, Text *t) {
 const char *feed_print(Arena *a, const Feed *f) {
     Text t = text_new(a);
     for (int k = 0; k < f->n; k++)
-        if (is_integer(&f->input[k]) && !f->input[k].has_default) print_input(f, k, &t);
+        if (dtype_is_integer(f->input[k].dtype) && !f->input[k].has_default) print_input(f, k, &t);
     return t.data ? t.data : "";
 }
 

@@ -87,8 +87,7 @@ static bool exact_in_doubles(World *w, Ex e) {
     }
 }
 static bool short_integers(const Type *t) {
-    const char class = dtype_class(t->dtype);
-    return (class == 'I' || class == 'U') && dtype_bits(t->dtype) <= 32;
+    return dtype_is_integer(t->dtype) && dtype_bits(t->dtype) <= 32;
 }
 /* Whether all values from which v is computed are integers that doubles hold exactly. */
 static bool integers_in_doubles(Fold *f, Value v) {

@@ -26,10 +26,7 @@
    fraction onto or across a whole number. Halves, quarters and so on are exact. */
 enum { WHOLE_MAX = 1 << 24, DIVISOR_MAX = 1 << 10 };
 static bool is_wide_float(DType t) { return dtype_class(t) == 'F' && dtype_bits(t) >= 32; }
-static bool followed(DType t) {
-    return dtype_class(t) == 'I' || dtype_class(t) == 'U' || dtype_class(t) == 'B' ||
-           is_wide_float(t);
-}
+static bool followed(DType t) { return dtype_is_integer(t) || t == DT_BOOL || is_wide_float(t); }
 
 /* The number of elements of a value; -1 if they are not followed. */
 static int64_t element_count(World *w, Value v) {

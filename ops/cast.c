@@ -40,14 +40,13 @@ static bool holds_all(DType to, DType whole) {
     if (dtype_class(to) == 'U') return !is_signed && bits <= dtype_bits(to);
     return dtype_class(to) == 'I' && bits <= dtype_bits(to) - 1;
 }
-static bool is_integer_type(DType t) { return dtype_class(t) == 'I' || dtype_class(t) == 'U'; }
 /* Whether the range of a float type includes all 64-bit integers. */
 static bool is_far(DType t) { return t == DT_FLOAT || t == DT_DOUBLE || t == DT_BFLOAT16; }
 static Ex define(Call *c, Dims i) {
     const DType from = c->in[0]->dtype, to = c->out[0].dtype;
-    if ((!is_integer_type(from) && from != DT_BOOL) || is_small(from) || is_small(to)) return 0;
+    if ((!dtype_is_integer(from) && from != DT_BOOL) || is_small(from) || is_small(to)) return 0;
     const bool narrows =
-        is_integer_type(from) && is_integer_type(to) && dtype_bits(to) <= dtype_bits(from);
+        dtype_is_integer(from) && dtype_is_integer(to) && dtype_bits(to) <= dtype_bits(from);
     return holds_all(to, from) || narrows || is_far(to) ? at(c, 0, i) : 0;
 }
 

@@ -43,9 +43,7 @@ static const char *shape_of(Call *c) {
     return NULL;
 }
 static bool wide_float(DType t) { return dtype_class(t) == 'F' && dtype_bits(t) >= 16; }
-static bool wide_whole(DType t) {
-    return (dtype_class(t) == 'I' || dtype_class(t) == 'U') && dtype_bits(t) >= 8;
-}
+static bool wide_whole(DType t) { return dtype_is_integer(t) && dtype_bits(t) >= 8; }
 /* Whether the quantized numbers are integers of at least 8 bits, and the zero point one of them. */
 static bool zero_fits(Call *c, DType quantized) {
     return wide_whole(quantized) && (!has(c, ZERO) || c->in[ZERO]->dtype == quantized);
@@ -94,26 +92,12 @@ static double parameter_at(const Step *s, void *const slot[], int view, const in
     return kernel_real(v, slot, kernel_at(v, j));
 }
 
-static double whole_limit(DType t, bool high) {
-    int bits = dtype_bits(t);
-    return dtype_class(t) == 'U' ? (high ? ldexp(1, bits) - 1 : 0)
-           : high                ? ldexp(1, bits - 1) - 1
-                                 : -ldexp(1, bits - 1);
-}
 static double limited(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
 }
 /* ---- Steps: element-wise programs in floats, as in ONNX Runtime. Types of fewer than 8 bits are
    left to the kernels. If scales are in blocks, views split the axis into two: blocks and
    places. */
-/* A view whose axis `a` is split into blocks of `block` places, which must divide it. */
-static View blocked(const View *v, int a, int64_t block) {
-    View y = *v;
-    for (int k = y.rank++; k > a; k--) y.dim[k] = y.dim[k - 1], y.stride[k] = y.stride[k - 1];
-    y.dim[a] /= block, y.dim[a + 1] = block;
-    y.stride[a] *= block;
-    return y;
-}
 /* A view of scale or zero with the sizes of x. each_block: x has the blocks as axis a and their
    places as axis a + 1. */
 static View spread(const View *in, const View *x, int a, bool each_block) {
@@ -141,7 +125,7 @@ static void add_program(StepBuf *b, const Quantized *q, int64_t from, int64_t si
     View part[4];
     for (int k = 0; k < 2; k++) {
         part[k] = a < 0 ? q->v[k] : view_part(&q->v[k], a, from, size);
-        if (block) part[k] = blocked(&part[k], a, block < size ? block : size);
+        if (block) part[k] = view_split(&part[k], a, block < size ? block : size);
     }
     for (int k = 2; k < q->n; k++) {
         View one = block ? view_part(&q->v[k], a, from / block, part[0].dim[a]) : q->v[k];
@@ -186,7 +170,7 @@ static int steps_quantize(Call *c, const View in[], const View out[], StepBuf *b
     if (dtype_class(to) == 'I') {
         const uint8_t y = (uint8_t)(n - 1);
         code[n++] = (Scalar){.op = C_ISNAN, .a = y};
-        code[n++] = (Scalar){.op = C_CONST, .k = whole_limit(to, false)};
+        code[n++] = (Scalar){.op = C_CONST, .k = (double)dtype_range(to).low};
         code[n] = (Scalar){.op = C_WHERE, .a = (uint8_t)(y + 1), .b = (uint8_t)(y + 2), .c = y};
         n++;
     }
@@ -210,7 +194,8 @@ static int steps_dequantize(Call *c, const View in[], const View out[], StepBuf 
 static int kernel_quantize(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];
     DType to = (DType)y->dtype;
-    double most = kernel_greatest(y->dtype);
+    const IntegerRange all = dtype_range(to);
+    const double most = kernel_greatest(y->dtype), low = (double)all.low, high = (double)all.high;
     bool single = x->dtype == DT_FLOAT && s->view[2].dtype == DT_FLOAT;
     int64_t i[STEP_RANK];
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
@@ -222,9 +207,7 @@ static int kernel_quantize(const Step *s, void *const slot[]) {
                             s->param[3] ? limited(scaled, -most, most) : scaled);
         else
             kernel_set_real(y, slot, kernel_at(y, i),
-                            isnan(scaled) ? whole_limit(to, false)
-                                          : limited(rint(scaled) + zero, whole_limit(to, false),
-                                                    whole_limit(to, true)));
+                            isnan(scaled) ? low : limited(rint(scaled) + zero, low, high));
     }
     return 0;
 }

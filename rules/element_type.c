@@ -22,8 +22,7 @@ static bool is_float(const World *w, Value v) {
 }
 
 static bool is_integer(const World *w, Value v) {
-    const char class = v ? dtype_class(value_type(w, v)->dtype) : 0;
-    return class == 'I' || class == 'U';
+    return v && dtype_is_integer(value_type(w, v)->dtype);
 }
 
 /* Whether the expression uses elements of integer inputs as numbers, not only as indices. */

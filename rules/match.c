@@ -97,10 +97,9 @@ static bool match_attrs(MatchState *s, const Node *pattern, const Node *value) {
 /* Sets *out to the number that all elements of a constant equal: floats, integers or truth values.
    Returns false if they differ or are no such number. */
 static bool fill_number(const Type *t, const void *bytes, int64_t count, double *out) {
-    const char class = dtype_class(t->dtype);
-    const bool whole =
-        class == 'B' || ((class == 'I' || class == 'U') && dtype_bits(t->dtype) >= 8);
-    const bool real = class == 'F' && dtype_bits(t->dtype) >= 16;
+    const int bits = dtype_bits(t->dtype);
+    const bool whole = t->dtype == DT_BOOL || (dtype_is_integer(t->dtype) && bits >= 8);
+    const bool real = dtype_class(t->dtype) == 'F' && bits >= 16;
     return count >= 1 && (real || whole) && elements_same(t->dtype, bytes, count) &&
            element_exact(t->dtype, bytes, 0, out) && isfinite(*out);
 }

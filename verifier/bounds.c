@@ -141,13 +141,9 @@ static Bounds of_tree(const BoundsWalk *k, Ex e) {
     }
 }
 static Bounds of_type(World *w, DType t) {
-    const int bits = dtype_bits(t);
-    if (bits > BITS_MAX) return unknown;
-    return dtype_class(t) == 'U'
-               ? between(w, 0, ((int64_t)1 << bits) - 1)
-               : between(w, -((int64_t)1 << (bits - 1)), ((int64_t)1 << (bits - 1)) - 1);
+    const IntegerRange all = dtype_range(t);
+    return dtype_bits(t) > BITS_MAX ? unknown : between(w, all.low, all.high);
 }
-static bool is_integer(DType t) { return dtype_class(t) == 'I' || dtype_class(t) == 'U'; }
 static Bounds of_constant(World *w, const Type *t, const void *bytes) {
     Bounds y = of_type(w, t->dtype);
     if (!y.known || type_count(w, t) != poly_int(w, 1)) return y;
@@ -158,7 +154,7 @@ static Bounds of_value(NfImport *m, Value v) {
     World *w = m->p->w;
     Type t;
     const void *bytes;
-    if (!is_integer(value_type(w, v)->dtype)) return unknown;
+    if (!dtype_is_integer(value_type(w, v)->dtype)) return unknown;
     if (m->bounds[v].computed) return m->bounds[v];
     Bounds y = of_type(w, value_type(w, v)->dtype);
     if (constant_get(w, v, &t, &bytes)) y = of_constant(w, &t, bytes);

@@ -29,8 +29,7 @@ static void note_side(Edges *x, World *w, Arena *a, const Graph *g) {
             note_numbers(x, w, sig_define(w, node.sig, j), &(int){VISITS_MAX});
     }
 }
-static bool whole(DType t) { return dtype_class(t) == 'I' || dtype_class(t) == 'U'; }
-static bool narrow(DType t) { return whole(t) && dtype_bits(t) <= WRAPPED_BITS; }
+static bool narrow(DType t) { return dtype_is_integer(t) && dtype_bits(t) <= WRAPPED_BITS; }
 
 Edges edges_of(World *w, Arena *a, const Instance *i) {
     Edges x = {0};
@@ -46,35 +45,29 @@ bool edges_any(const Edges *x) {
     return any;
 }
 
-static int64_t lowest(DType t) {
-    return dtype_class(t) == 'U' ? 0 : -((int64_t)1 << (dtype_bits(t) - 1));
-}
-static int64_t greatest(DType t) {
-    return ((int64_t)1 << (dtype_bits(t) - (dtype_class(t) == 'I'))) - 1;
-}
-static int64_t limited(int64_t v, int64_t low, int64_t high) {
-    return v < low ? low : v > high ? high : v;
+static int64_t limited(int64_t v, IntegerRange to) {
+    return v < to.low ? to.low : v > to.high ? to.high : v;
 }
 /* Draws a number of the definitions or its negative, or a limit of a type of integers. */
 static Ratio drawn_edge(const Edges *x, Random *random, uint64_t edges, DType t) {
     const uint64_t k = random_below(random, edges), n = (uint64_t)x->n;
-    if (k >= n) return (Ratio){k == n ? lowest(t) : greatest(t), 1};
+    if (k >= n) return (Ratio){k == n ? dtype_range(t).low : dtype_range(t).high, 1};
     return (Ratio){random_below(random, 4) ? x->v[k].p : -x->v[k].p, x->v[k].q};
 }
 static int64_t drawn_whole(const Edges *x, Random *random, DType t, int64_t small) {
     const uint64_t edges = (uint64_t)x->n + (narrow(t) ? 2 : 0), how = random_below(random, 4);
     if (!edges || !how) return small;
     if (how == 1 && narrow(t))
-        return lowest(t) + (int64_t)(random_next(random) >> (64 - dtype_bits(t)));
+        return dtype_range(t).low + (int64_t)(random_next(random) >> (64 - dtype_bits(t)));
     const Ratio edge = drawn_edge(x, random, edges, t);
     return edge.p / edge.q + (int64_t)random_below(random, 3) - 1;
 }
 Number edges_draw(const Edges *x, Random *random, const Numbers *num, DType t) {
     const int64_t small = (int64_t)random_below(random, 2 * SMALL + 1) - SMALL;
     if (t == DT_BOOL) return num->ratio(small > 0, 1);
-    if (whole(t)) {
+    if (dtype_is_integer(t)) {
         const int64_t v = drawn_whole(x, random, t, small);
-        if (narrow(t)) return num->ratio(limited(v, lowest(t), greatest(t)), 1);
+        if (narrow(t)) return num->ratio(limited(v, dtype_range(t)), 1);
         return num->ratio(dtype_class(t) == 'U' && v < 0 ? 0 : v, 1);
     }
     if (!x->n || !random_below(random, 4)) return num->ratio(small, 1);

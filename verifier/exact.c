@@ -143,14 +143,12 @@ static bool is_saturated_sum(Scope *s, Ex e, Saturation *out) {
 }
 bool exact_is_saturated(Scope *s, const ExNode *x, Saturation *out) {
     World *w = s->m->p->w;
-    const char class = dtype_class(s->dtype);
-    const int bits = dtype_bits(s->dtype);
+    const IntegerRange all = dtype_range(s->dtype);
     ExNode inner;
     Ex e, sum;
     if (s->whole || (x->kind != EX_MAX2 && x->kind != EX_MIN2)) return false;
-    if ((class != 'I' && class != 'U') || bits > SATURATED_BITS) return false;
-    const int64_t least = class == 'I' ? -((int64_t)1 << (bits - 1)) : 0;
-    *out = (Saturation){.limit = {least, least + ((int64_t)1 << bits) - 1}};
+    if (!dtype_is_integer(s->dtype) || dtype_bits(s->dtype) > SATURATED_BITS) return false;
+    *out = (Saturation){.limit = {all.low, all.high}};
     if (!other_than(w, x, out->limit[x->kind == EX_MIN2], &e) || !e) return false;
     ex_get(w, e, &inner);
     return inner.kind == (x->kind == EX_MAX2 ? EX_MIN2 : EX_MAX2) &&

@@ -122,8 +122,8 @@ static DType element_type(Prover *p, const AtomInfo *a) {
     return a->word < (uint32_t)p->ninput ? p->type[a->word] : DT_NONE;
 }
 static bool whole_element(Prover *p, const AtomInfo *a) {
-    const char class = a->kind == AT_INPUT ? dtype_class(element_type(p, a)) : 0;
-    return class == 'I' || class == 'U' || class == 'B';
+    const DType t = a->kind == AT_INPUT ? element_type(p, a) : DT_NONE;
+    return t == DT_BOOL || dtype_is_integer(t);
 }
 /* The polynomial of an atom in an index or condition: a size, an index, or an element of an input
    that is an integer or, as 0 or 1, a truth value. Conditions on elements are solved in integers,
@@ -317,7 +317,7 @@ static Nf constant_nf(NfImport *m, Value v) {
     const void *bytes;
     float x;
     constant_get(m->p->w, v, &t, &bytes);
-    bool whole = dtype_class(t.dtype) == 'I' || dtype_class(t.dtype) == 'U';
+    const bool whole = dtype_is_integer(t.dtype);
     if ((t.dtype != DT_FLOAT && !whole) || type_count(m->p->w, &t) != poly_int(m->p->w, 1))
         return nf_atom(m->p, element_atom(m, v, CONSTANT_WORD + v));
     if (whole) return nf_number(m->p, ratio(element_integer(t.dtype, bytes, 0), 1));
@@ -355,8 +355,8 @@ static bool rounds_integer(NfImport *m, Value v, const Node *node, Ex definition
     const DType to = value_type(m->p->w, v)->dtype;
     if (x.kind != EX_AT || dtype_class(to) != 'F') return false;
     const DType from = value_type(m->p->w, node->in[x.word])->dtype;
-    const int sign = dtype_class(from) == 'I';
-    if ((!sign && dtype_class(from) != 'U') || dtype_bits(from) - sign <= dtype_digits(to))
+    if (!dtype_is_integer(from) ||
+        dtype_bits(from) - (dtype_class(from) == 'I') <= dtype_digits(to))
         return false;
     const int64_t held = (int64_t)1 << dtype_digits(to);
     return !bounds_of_value(m, node->in[x.word], limit) || limit[0] < -held || limit[1] > held;

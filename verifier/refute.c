@@ -159,13 +159,13 @@ static bool states_elements(const Op *op) {
 /* Returns whether integers stay in their type, or are brought back to it. Data with which they
    leave it for good show nothing. */
 static bool in_type(const Refute *r, const Op *op, DType d, const Tensor *t) {
-    const char class = dtype_class(d);
-    const int64_t n = class == 'I' || class == 'U' ? tensor_count(t) : 0;
-    const double end = ldexp(1, dtype_bits(d) - (class == 'I')), exact = 0x1p53;
+    const bool is_signed = dtype_class(d) == 'I';
+    const int64_t n = dtype_is_integer(d) ? tensor_count(t) : 0;
+    const double end = ldexp(1, dtype_bits(d) - is_signed), exact = 0x1p53;
     bool good = true;
     for (int64_t k = 0; k < n && good; k++) {
         const double x = r->num->known(t->v[k]) ? r->num->approx(t->v[k]) : 0;
-        good = x <= end && x >= (class == 'I' ? -end : 0) && (x < end || end > exact);
+        good = x <= end && x >= (is_signed ? -end : 0) && (x < end || end > exact);
         if (!good && r->data == DATA_EDGES && !states_elements(op))
             good = edges_wrap(&r->edges, r->num, d, &t->v[k]);
     }

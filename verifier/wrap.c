@@ -22,14 +22,8 @@ typedef struct WrapWalk {
     DType type; /* element type of the node's result */
 } WrapWalk;
 
-static bool whole(DType t) { return dtype_class(t) == 'I' || dtype_class(t) == 'U'; }
 static DType type_of(const WrapWalk *k, uint32_t input) {
     return value_type(k->m->p->w, k->node->in[input])->dtype;
-}
-static bool in_range(DType t, int64_t v) {
-    int bits = dtype_bits(t);
-    if (dtype_class(t) == 'U') return v >= 0 && (bits >= 63 || v >> bits == 0);
-    return bits >= 64 || (v >= -((int64_t)1 << (bits - 1)) && v < (int64_t)1 << (bits - 1));
 }
 /* If the expression is -max(-e), the minimum of e over variables, sets *of to e. */
 static bool is_minimum(World *w, Ex e, Ex *of) {
@@ -50,7 +44,7 @@ static bool tree_stays(const WrapWalk *k, Ex e) {
     if (!e) return true;
     ex_get(w, e, &x);
     switch (x.kind) {
-    case EX_NUM: return x.q == 1 && in_range(k->type, x.p);
+    case EX_NUM: return x.q == 1 && element_holds(k->type, x.p);
     case EX_AT: return type_of(k, x.word) == k->type && stays_in_type(k->m, k->node->in[x.word]);
     case EX_MAX2:
     case EX_MIN2:
@@ -77,7 +71,7 @@ static bool stays_in_type(NfImport *m, Value v) {
     World *w = m->p->w;
     DType type = value_type(w, v)->dtype;
     bool good = true;
-    if (!whole(type)) return true;
+    if (!dtype_is_integer(type)) return true;
     if (m->stays_in_type[v]) return m->stays_in_type[v] == YES;
     if (scope_is_input(m, v)) return true;
     if (!constant_stays(w, v, &good)) {
@@ -95,8 +89,8 @@ static const char *risk(const WrapWalk *, Ex, bool ring);
    of the result's type, because that has no more bits. */
 static bool is_congruent(const WrapWalk *k, uint32_t input) {
     const DType from = type_of(k, input);
-    return from == k->type ||
-           (whole(from) && whole(k->type) && dtype_bits(from) >= dtype_bits(k->type));
+    return from == k->type || (dtype_is_integer(from) && dtype_is_integer(k->type) &&
+                               dtype_bits(from) >= dtype_bits(k->type));
 }
 static const char *element_risk(const WrapWalk *k, uint32_t input, bool ring) {
     if ((ring && is_congruent(k, input)) || stays_in_type(k->m, k->node->in[input])) return NULL;
@@ -121,7 +115,8 @@ static bool foreign(const WrapWalk *k, Ex e) {
     if (!e || dtype_class(k->type) == 'F') return false;
     ex_get(k->m->p->w, e, &x);
     return x.kind == EX_REAL || x.kind == EX_PARAM ||
-           (x.kind == EX_NUM && (x.q != 1 || (whole(k->type) && !in_range(k->type, x.p))));
+           (x.kind == EX_NUM &&
+            (x.q != 1 || (dtype_is_integer(k->type) && !element_holds(k->type, x.p))));
 }
 /* Returns what is wrong, or NULL. `ring`: on the way to the result, only sums and products in the
    result's type are applied to the expression. */
@@ -167,6 +162,6 @@ const char *integers_at_risk(NfImport *m, Value v, const Node *node, Ex definiti
     ex_get(m->p->w, definition, &x);
     if (x.kind == EX_NUM && dtype_class(k.type) == 'B' && (x.p < 0 || x.p > 1)) return fraction;
     for (int j = 0; j < node->nin; j++)
-        any |= node->in[j] && whole(value_type(m->p->w, node->in[j])->dtype);
+        any |= node->in[j] && dtype_is_integer(value_type(m->p->w, node->in[j])->dtype);
     return any ? risk(&k, definition, true) : NULL;
 }

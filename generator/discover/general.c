@@ -57,7 +57,7 @@ static bool small_ratio(double v, int64_t *p, int64_t *q) {
 static bool number_of(DType t, const void *bytes, int64_t *p, int64_t *q) {
     const char class = dtype_class(t);
     if (class == 'F') return small_ratio(element_real(t, bytes, 0), p, q);
-    if (class != 'B' && ((class != 'I' && class != 'U') || dtype_bits(t) != 8)) return false;
+    if (class != 'B' && (!dtype_is_integer(t) || dtype_bits(t) != 8)) return false;
     *p = element_integer(t, bytes, 0), *q = 1;
     return class == 'B' || *p == 0;
 }

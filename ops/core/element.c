@@ -125,7 +125,7 @@ static void bits_set(DType t, void *p, int64_t i, unsigned x) {
 }
 
 bool element_readable(DType t) {
-    return t == DT_BOOL || dtype_class(t) == 'F' || dtype_class(t) == 'I' || dtype_class(t) == 'U';
+    return t == DT_BOOL || dtype_class(t) == 'F' || dtype_is_integer(t);
 }
 
 double element_greatest(DType t) {
@@ -182,14 +182,8 @@ bool element_exact(DType t, const void *p, int64_t i, double *out) {
 }
 
 bool element_holds(DType t, int64_t x) {
-    const int bits = dtype_bits(t);
-    switch (dtype_class(t)) {
-    case 'I':
-        return bits == 64 || (x >= -(INT64_C(1) << (bits - 1)) && x < INT64_C(1) << (bits - 1));
-    case 'U': return x >= 0 && (bits == 64 || x < INT64_C(1) << bits);
-    case 'B': return x == 0 || x == 1;
-    default: return false;
-    }
+    const IntegerRange all = dtype_range(t);
+    return all.low <= x && x <= all.high;
 }
 
 void element_set_integer(DType t, void *p, int64_t i, int64_t x) {
@@ -207,7 +201,6 @@ void element_set_integer(DType t, void *p, int64_t i, int64_t x) {
 }
 
 void element_set_real(DType t, void *p, int64_t i, double x) {
-    int bits = dtype_bits(t);
     switch (t) {
     case DT_FLOAT: ((float *)p)[i] = (float)x; break;
     case DT_DOUBLE: ((double *)p)[i] = x; break;
@@ -221,9 +214,10 @@ void element_set_real(DType t, void *p, int64_t i, double x) {
         break;
     default:
         if (small_float(t)) bits_set(t, p, i, small_encode(small_float(t), x));
-        if (dtype_class(t) == 'I')
-            element_set_integer(t, p, i, clamp(x, -ldexp(1, bits - 1), ldexp(1, bits - 1) - 1));
-        if (dtype_class(t) == 'U') element_set_integer(t, p, i, clamp(x, 0, ldexp(1, bits) - 1));
+        if (dtype_is_integer(t)) {
+            const IntegerRange all = dtype_range(t);
+            element_set_integer(t, p, i, clamp(x, (double)all.low, (double)all.high));
+        }
     }
 }
 

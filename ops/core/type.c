@@ -20,6 +20,17 @@ static bool valid(DType d) { return (unsigned)d < DT_COUNT; }
 const char *dtype_name(DType d) { return valid(d) ? rows[d].name : "?"; }
 int dtype_bits(DType d) { return valid(d) ? rows[d].bits : 0; }
 char dtype_class(DType d) { return valid(d) ? rows[d].class : '-'; }
+bool dtype_is_integer(DType d) { return dtype_class(d) == 'I' || dtype_class(d) == 'U'; }
+
+IntegerRange dtype_range(DType d) {
+    const int bits = dtype_bits(d);
+    switch (dtype_class(d)) {
+    case 'I': return (IntegerRange){INT64_MIN >> (64 - bits), INT64_MAX >> (64 - bits)};
+    case 'U': return (IntegerRange){0, bits == 64 ? INT64_MAX : (INT64_C(1) << bits) - 1};
+    case 'B': return (IntegerRange){0, 1};
+    default: return (IntegerRange){0, -1};
+    }
+}
 
 int dtype_digits(DType d) {
     static const int8_t digits[DT_COUNT] = {

@@ -43,6 +43,13 @@ DType dtype_parse(const char *name); /* DT_NONE: there is no such type */
 /* The bits of an element, 0 for strings; the class of a type, one of the letters above. */
 int dtype_bits(DType);
 char dtype_class(DType);
+bool dtype_is_integer(DType); /* signed or unsigned; not bool */
+typedef struct IntegerRange {
+    int64_t low, high;
+} IntegerRange;
+/* The least and the greatest number of an integer type or of bool. U64 ends where int64_t does. For
+   other types the range is empty. */
+IntegerRange dtype_range(DType);
 /* The binary digits of a float type's mantissa, including the implicit one: 24 for F. 0: not a
    float. */
 int dtype_digits(DType);

@@ -164,10 +164,7 @@ int axis_at(Call *c, int attr, int k, int rank) {
 int axis(Call *c, int attr, int rank) { return axis_at(c, attr, 0, rank); }
 
 bool is_float(const Type *t) { return dtype_class(t->dtype) == 'F'; }
-bool is_integer(const Type *t) {
-    char class = dtype_class(t->dtype);
-    return class == 'I' || class == 'U';
-}
+bool is_integer(const Type *t) { return dtype_is_integer(t->dtype); }
 bool is_byte(const Type *t) { return is_integer(t) && dtype_bits(t->dtype) == 8; }
 const char *dtypes_agree(Call *c, const char *classes) {
     for (int k = 1; k < c->nin; k++)
@@ -345,11 +342,10 @@ const char *zero_typed(Call *c, int zero, int of) {
 }
 Ex minus_zero(Call *c, Ex x, Ex zero) { return zero ? sub(c, x, zero) : x; }
 Ex round_saturate(Call *c, Ex x, Ex zero) {
-    int bits = dtype_bits(c->out[0].dtype);
-    bool sign = dtype_class(c->out[0].dtype) == 'I';
-    if (bits >= 64) return 0;
-    int64_t low = sign ? -((int64_t)1 << (bits - 1)) : 0, high = low + ((int64_t)1 << bits) - 1;
+    const DType to = c->out[0].dtype;
+    const IntegerRange all = dtype_range(to);
+    if (dtype_bits(to) >= 64) return 0;
     Ex y = fn(c, FN_ROUND, x);
     if (zero) y = add(c, y, zero);
-    return max2(c, min2(c, y, num(c, high, 1)), num(c, low, 1));
+    return max2(c, min2(c, y, num(c, all.high, 1)), num(c, all.low, 1));
 }

@@ -78,8 +78,7 @@ static bool is_part_constant(const Part *p, Value v) {
 static bool is_quantized(const Part *p, NameId id) {
     enum { WIDEST = 16 };
     const Type *t = name_type(p, id);
-    const char kind = t ? dtype_class(t->dtype) : 0;
-    return (kind == 'I' || kind == 'U') && dtype_bits(t->dtype) <= WIDEST &&
+    return t && dtype_is_integer(t->dtype) && dtype_bits(t->dtype) <= WIDEST &&
            !is_part_constant(p, p->m->name[id].value);
 }
 

@@ -163,8 +163,8 @@ bool input_list(Import *s, int k, PolyList *out) {
     if (k >= s->nin || !s->in[k]) return false;
     import_take(s, k);
     if (!import_type(s, s->in[k])) return false;
-    char class = dtype_class(value_type(s->w, s->in[k])->dtype);
-    bool numbers = class == 'I' || class == 'U' || class == 'F';
+    const DType type = value_type(s->w, s->in[k])->dtype;
+    const bool numbers = dtype_is_integer(type) || dtype_class(type) == 'F';
     if (numbers && (value_elements(s->w, s->in[k], out) || elements_at_hand(s, s->in[k], out)))
         return true;
     return import_fail(s, "input %d is not a list of known whole numbers", k);
@@ -249,17 +249,21 @@ Ex element_number(World *w, DType type, double value) {
     return real_shortest(w, value, type);
 }
 
+/* The greatest float32, as the default of an attribute that means no bound, is written with eight
+   digits or so: it lies between these. */
+static const double NO_BOUND_FROM = 3.4028234e38, NO_BOUND_TO = 3.4028235e38;
+
 /* Whether no bound in the direction of v can be stated as this attribute: its default is the
    greatest float32 of the same sign. */
 static bool has_no_bound(const AttrDef *d, double v) {
     const double none = d->init ? strtod(d->init, NULL) : 0;
-    return fabs(none) >= 3.4028234e38 && signbit(none) == signbit(v);
+    return fabs(none) >= NO_BOUND_FROM && signbit(none) == signbit(v);
 }
 /* Whether an infinite bound means no bound. */
 static bool means_none(const AttrDef *d, double v) { return isinf(v) && has_no_bound(d, v); }
 /* Whether a bound of doubles would be taken for none, though doubles lie beyond it. */
 static bool taken_for_none(const AttrDef *d, DType type, double v) {
-    return type == DT_DOUBLE && fabs(v) >= 3.4028234e38 && fabs(v) <= 3.4028235e38 &&
+    return type == DT_DOUBLE && fabs(v) >= NO_BOUND_FROM && fabs(v) <= NO_BOUND_TO &&
            has_no_bound(d, v);
 }
 static bool give_real(Import *s, int attr, double v, DType type) {

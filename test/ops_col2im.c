@@ -4,12 +4,10 @@
    are noticed. */
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/base/random.h"
-#include "test/shared/sample.h"
 #include "test/shared/simd_tables.h"
 #include <stdlib.h>
 #include <string.h>
 
-extern const Backend cpu_backend;
 enum { CASES = 300, AXES = 3 };
 typedef struct Drawn {
     Random random;
@@ -87,16 +85,7 @@ static void run_case(Drawn *t, Device *d) {
                     .view = t->view,
                     .param = t->param,
                     .op = "col2im"};
-    char why[200];
-    size_t room = 0;
-    assert_true(cpu_backend.choices(d, &s) > 0);
-    Kernel *k =
-        cpu_backend.compile(d, &s, 0, (const void *[2]){NULL}, &room, NULL, why, sizeof why);
-    assert_non_null(k);
-    void *slot[] = {t->slot[0], t->slot[1]}, *work = cpu_backend.alloc(d, room);
-    assert_int_equal(cpu_backend.run(k, slot, work), 0);
-    cpu_backend.release(d, work);
-    cpu_backend.forget(k);
+    run_step(d, &s, (void *[]){t->slot[0], t->slot[1]});
 }
 static bool right(uint64_t seed, Device *d) {
     Drawn *t = draw_case(seed);
@@ -111,14 +100,7 @@ static bool right(uint64_t seed, Device *d) {
 }
 static void drawn_images_are_sums(void **state) {
     (void)state;
-    for (int i = 0; i < tables; i++) {
-        one->simd = three->simd = table[i];
-        for (uint64_t seed = 0; seed < CASES; seed += (uint64_t)sample_step()) {
-            if (!right(seed, one)) fail_msg("%s, seed %d", table[i]->name, (int)seed);
-            if (!right(seed, three)) fail_msg("%s, seed %d, threads", table[i]->name, (int)seed);
-        }
-    }
-    one->simd = three->simd = table[0];
+    cases_agree(CASES, right);
 }
 
 /* ---- loops with a fault */

@@ -107,15 +107,7 @@ static void run_rows(const Scalar *code, int ncode, float x[COLUMNS], float y[CO
     View v[2] = {{.dtype = DT_FLOAT, .rank = 1, .dim = {COLUMNS}, .stride = {1}}};
     v[1] = v[0], v[1].slot = 1;
     const Step s = {S_ROWS, 2, 1, ncode, v, (const int64_t[]){1}, code, NULL};
-    char why[200];
-    size_t room = 0;
-    Kernel *k =
-        cpu_backend.compile(one, &s, 0, (const void *[2]){NULL}, &room, NULL, why, sizeof why);
-    void *slot[] = {y, x}, *work = cpu_backend.alloc(one, room);
-    assert_non_null(k);
-    assert_int_equal(cpu_backend.run(k, slot, work), 0);
-    cpu_backend.release(one, work);
-    cpu_backend.forget(k);
+    run_step(one, &s, (void *[]){y, x});
 }
 static void what_is_not_finite_stays_so(void **state) {
     static const Scalar softmax[] = {{.op = C_VIEW, .a = 1},        {.op = C_ROW_MAX, .a = 0},

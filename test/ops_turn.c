@@ -4,12 +4,10 @@
    loops are noticed. */
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/base/random.h"
-#include "test/shared/sample.h"
 #include "test/shared/simd_tables.h"
 #include <stdlib.h>
 #include <string.h>
 
-extern const Backend cpu_backend;
 enum { CASES = 300, ROOM = 20000, SLOTS = 3 };
 typedef struct Drawn {
     Random random;
@@ -71,16 +69,7 @@ static void run_case(Drawn *t, Device *d) {
                     .view = t->view,
                     .param = param,
                     .op = TURN_STEP};
-    char why[200];
-    size_t room = 0;
-    assert_true(cpu_backend.choices(d, &s) > 0);
-    Kernel *k = cpu_backend.compile(d, &s, 0, (const void *[TURN_VIEWS]){NULL}, &room, NULL, why,
-                                    sizeof why);
-    assert_non_null(k);
-    void *slot[] = {t->slot[0], t->slot[1], t->slot[2]}, *work = cpu_backend.alloc(d, room);
-    assert_int_equal(cpu_backend.run(k, slot, work), 0);
-    cpu_backend.release(d, work);
-    cpu_backend.forget(k);
+    run_step(d, &s, (void *[]){t->slot[0], t->slot[1], t->slot[2]});
 }
 /* Computes the results as separate steps would, and leaves everything else as it is. */
 static void turn_by_definition(const Drawn *t, float *y) {
@@ -107,14 +96,7 @@ static bool right(uint64_t seed, Device *d) {
 }
 static void drawn_pairs_turn_as_separate_steps_do(void **state) {
     (void)state;
-    for (int i = 0; i < tables; i++) {
-        one->simd = three->simd = table[i];
-        for (uint64_t seed = 0; seed < CASES; seed += (uint64_t)sample_step()) {
-            if (!right(seed, one)) fail_msg("%s, seed %d", table[i]->name, (int)seed);
-            if (!right(seed, three)) fail_msg("%s, seed %d, threads", table[i]->name, (int)seed);
-        }
-    }
-    one->simd = three->simd = table[0];
+    cases_agree(CASES, right);
 }
 
 /* ---- loops with a fault */

@@ -201,6 +201,17 @@ static void test_overflow(void **state) {
     assert_true(overflow_end(w, outer));
 }
 
+static void test_gcd(void **state) {
+    (void)state;
+    assert_int_equal(integer_gcd(-12, 18), 6);
+    assert_int_equal(integer_gcd(0, -5), 5);
+    assert_int_equal(integer_gcd(0, 0), 0);
+    assert_int_equal(integer_gcd(INT64_MIN, -1), 1);
+    assert_int_equal(integer_gcd(-1, INT64_MIN), 1);
+    assert_int_equal(integer_gcd(INT64_MIN, 6), 2);
+    assert_int_equal(integer_gcd(INT64_MIN, INT64_MIN), 1);
+}
+
 /* A missing overflow_end is noticed at the end of the enclosing stretch. */
 static void test_forgotten_end(void **state) {
     (void)state;
@@ -322,16 +333,10 @@ static void test_random(void **state) {
 
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-    const struct CMUnitTest tests[] = {TEST(test_canonical),
-                                       TEST(test_text),
-                                       TEST(test_order_of_interning),
-                                       TEST(test_names_of_indices),
-                                       TEST(test_divide),
-                                       TEST(test_floor),
-                                       TEST(test_digits),
-                                       TEST(test_overflow),
-                                       TEST(test_forgotten_end),
-                                       TEST(test_reset),
-                                       TEST(test_random)};
+    const struct CMUnitTest tests[] = {
+        TEST(test_canonical),        TEST(test_text),     TEST(test_order_of_interning),
+        TEST(test_names_of_indices), TEST(test_divide),   TEST(test_floor),
+        TEST(test_digits),           TEST(test_overflow), TEST(test_gcd),
+        TEST(test_forgotten_end),    TEST(test_reset),    TEST(test_random)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,8 +70,11 @@ static void nothing_is_gathered_of_nothing(void **state) {
     (void)state;
     const View none = view_dense(0, 0, 2, (int64_t[]){3, 0});
     unsigned char y = 5;
+    int64_t low, high;
     view_gather(&none, NULL, 4, &y);
     assert_int_equal(y, 5);
+    view_extent(&none, &low, &high);
+    assert_true(low == high);
 }
 
 int main(void) {

@@ -6,7 +6,7 @@
    layout becomes part of the step. Everything is float32, and nothing else reads the intermediate
    results. The new step is S_OP "sdpa" (scaled dot-product attention). It has the views and
    parameters of the operator attention, whose further results are empty, and one more parameter
-   (isomer_op_steps.h). The pass applies only to targets that have an algorithm for it. */
+   (isomer_op_steps.h). What matches is joined only if the target has an algorithm for it. */
 #include "graphs/plan/plan_inner.h"
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/backend/view.h"
@@ -59,7 +59,7 @@ static View four_axes(const View *v) {
     return out.rank = 4, out;
 }
 /* The view with its last two axes exchanged. */
-static View turned(View v) {
+static View transposed(View v) {
     const int64_t dim = v.dim[2], stride = v.stride[2];
     v.dim[2] = v.dim[3], v.stride[2] = v.stride[3];
     return v.dim[3] = dim, v.stride[3] = stride, v;
@@ -72,10 +72,10 @@ static bool is_float(const Step *s) {
             return false;
     return s->nview > 0;
 }
-/* The step of floats that makes view j of step k, if step k alone reads this result and nothing
-   else keeps it; -1 otherwise. */
+/* The step of floats that makes view j of step k, if step k alone reads this result, only by this
+   view, and nothing else keeps it; -1 otherwise. */
 static int maker(const AttentionMatch *m, int k, int j) {
-    const int made = slot_maker(m->b->plan, &m->uses, step_at(m, k)->view[j].slot);
+    const int made = view_maker(m->b->plan, &m->uses, k, j);
     return made >= 0 && made < k && is_float(step_at(m, made)) ? made : -1;
 }
 /* Whether the step is a product whose operands and result have the same batch axes. */
@@ -98,9 +98,10 @@ typedef struct Part {
 /* Applies an instruction to two parts. Returns false if the result is not an affine function of the
    scores. */
 static bool apply_scalar(int op, const Part *x, const Part *y, Part *out) {
+    if ((x->is == SCORE) == (y->is == SCORE)) return false;
     if (op != C_DIV && y->is == SCORE) return apply_scalar(op, y, x, out);
     *out = *x;
-    if (x->is != SCORE || y->is == SCORE) return false;
+    if (x->is != SCORE) return false;
     if (op == C_ADD) {
         if (y->is != TENSOR || x->score.mask) return false;
         return out->score.mask = y->tensor, true;
@@ -193,7 +194,7 @@ static void take_copy(AttentionMatch *m, View *y) {
         if (s->kind != S_COPY || s->nview != 2 || s->ncode || s->view[1].slot != y->slot) continue;
         View out = s->view[0];
         const View *x = &s->view[1];
-        if (!is_float(s) || x->offset != y->offset) return;
+        if (!is_float(s) || x->offset != y->offset || view_count(x) != view_count(y)) return;
         out.rank = y->rank;
         for (int a = 0; a < y->rank; a++) {
             int from = 0;
@@ -206,6 +207,16 @@ static void take_copy(AttentionMatch *m, View *y) {
         m->copy_step = k, *y = out;
         return;
     }
+}
+/* Whether the new step would read what a step makes that it replaces: scores as their own mask, or
+   weights as the values too. */
+static bool reads_replaced(const AttentionMatch *m) {
+    const int part[] = {m->scores_step, m->softmax_step, m->scale_step[0], m->scale_step[1]};
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+        for (int j = ATTENTION_Q; part[i] >= 0 && j < SDPA_VIEWS; j++)
+            if (m->view[j].slot >= 0 && m->view[j].slot == step_at(m, part[i])->view[0].slot)
+                return true;
+    return false;
 }
 /* Whether step `values` is the last product of an attention. */
 static bool match_attention(AttentionMatch *m, int values) {
@@ -230,14 +241,14 @@ static bool match_attention(AttentionMatch *m, int values) {
     take_factor(m, 2, &k);
     take_copy(m, &y);
     m->view[ATTENTION_Y] = four_axes(&y), m->view[ATTENTION_Q] = four_axes(&q),
-    m->view[ATTENTION_K] = turned(four_axes(&k));
+    m->view[ATTENTION_K] = transposed(four_axes(&k));
     m->view[ATTENTION_V] = four_axes(&last->view[2]);
     m->view[ATTENTION_MASK] = m->affine.mask ? four_axes(&mask) : (View){.rank = -1, .slot = -1};
     for (int j = ATTENTION_PRESENT_KEY; j < ATTENTION_OUTPUTS; j++) {
         m->view[j] = m->view[ATTENTION_Y];
         for (int a = 0; a < 4; a++) m->view[j].dim[a] = 0;
     }
-    return m->affine.scale != 0; /* a scale of 0 would stand for 1 / sqrt(d) */
+    return !reads_replaced(m) && m->affine.scale != 0; /* 0 would stand for 1 / sqrt(d) */
 }
 static void join_attention(AttentionMatch *m) {
     PlanBuild *b = m->b;

@@ -69,21 +69,23 @@ int slot_maker(const Plan *p, const SlotUses *u, int slot) {
     return kept || u->writers[slot] != 1 || u->readers[slot] != 1 ? -1 : u->writer[slot];
 }
 
+int view_maker(const Plan *p, const SlotUses *u, int k, int j) {
+    const Step *s = &p->step[k].step;
+    for (int i = 0; i < s->nview; i++)
+        if (s->view[i].slot == s->view[j].slot && !view_same(&s->view[i], &s->view[j])) return -1;
+    return slot_maker(p, u, s->view[j].slot);
+}
+
 static void count_step(Fuse *f, int k, int by) { slot_uses_add(&f->uses, f->b->plan, k, by); }
 
 /* The step that makes view j of step k, if step k alone reads this result and nothing else keeps
    it; -1 otherwise. */
 static int step_maker(const Fuse *f, int k, int j) {
     const Plan *p = f->b->plan;
-    const View *v = &p->step[k].step.view[j];
-    const int m = slot_maker(p, &f->uses, v->slot);
+    const int m = view_maker(p, &f->uses, k, j);
     if (m < 0) return -1;
-    /* Step k must not read it in another order as well. */
-    for (int i = 1; i < p->step[k].step.nview; i++)
-        if (p->step[k].step.view[i].slot == v->slot && !view_same(&p->step[k].step.view[i], v))
-            return -1;
     const Step *s = &p->step[m].step;
-    return m < k && own_views(s) && view_same(&s->view[0], v) ? m : -1;
+    return m < k && own_views(s) && view_same(&s->view[0], &p->step[k].step.view[j]) ? m : -1;
 }
 
 /* ---- arithmetic: the class of numbers in which a program computes, by isomer_backend.h */
@@ -115,26 +117,43 @@ static Arithmetic views_arithmetic(const View *v, int n) {
 static bool fits_16_bits(int dtype) {
     return type_arithmetic(dtype) == INT64 && dtype_bits((DType)dtype) <= 16;
 }
-/* Whether an instruction gives in floats what it gives in integers. Those that choose among whole
-   numbers of at most 16 bits, or compare them, do. */
-static bool same_in_floats(const Scalar *c) {
+/* Whether an instruction gives in floats what it gives in integers if its operands are whole
+   numbers in the range. Those that choose among such numbers, or compare them, do. A conversion
+   does if it changes no number: floats saturate, whereas integers wrap. */
+static bool same_in_floats(const Scalar *c, IntegerRange all) {
+    const IntegerRange type = dtype_range((DType)c->b);
     switch (c->op) {
-    case C_CONST: return fabs(c->k) <= 0x1p16;
+    case C_CONST:
     case C_VIEW:
     case C_MIN:
     case C_MAX:
     case C_RELU:
     case C_SIGN:
     case C_WHERE: return true;
-    case C_AS: return fits_16_bits(c->b);
+    case C_AS: return c->b == DT_BOOL || (type.low <= all.low && all.high <= type.high);
     default: return scalar_gives_truth(c->op);
     }
 }
+static IntegerRange ranges_joined(IntegerRange a, IntegerRange b) {
+    return (IntegerRange){a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
+}
 static bool step_same_in_floats(const Step *s) {
-    bool same = s->kind == S_EWISE;
-    for (int k = 0; k < s->nview; k++) same &= fits_16_bits(s->view[k].dtype);
-    for (int k = 0; k < s->ncode; k++) same &= same_in_floats(&s->code[k]);
-    return same;
+    const Scalar store = {.op = C_AS, .b = (uint8_t)s->view[0].dtype};
+    IntegerRange all = {0,
+                        1}; /* what its instructions read and give: also truth values and signs */
+    bool same = s->kind == S_EWISE && fits_16_bits(s->view[0].dtype);
+    for (int k = 1; k < s->nview; k++) {
+        same &= fits_16_bits(s->view[k].dtype);
+        all = ranges_joined(all, dtype_range((DType)s->view[k].dtype));
+    }
+    for (int k = 0; k < s->ncode; k++) {
+        if (s->code[k].op != C_CONST) continue;
+        const double x = s->code[k].k;
+        same &= fabs(x) <= 0x1p16 && x == floor(x);
+        if (same) all = ranges_joined(all, (IntegerRange){(int64_t)x, (int64_t)x});
+    }
+    for (int k = 0; k < s->ncode; k++) same &= same_in_floats(&s->code[k], all);
+    return same && same_in_floats(&store, all);
 }
 
 /* Whether the step stores sums of 8-bit integers as they are, so that floats read them like the

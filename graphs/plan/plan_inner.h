@@ -70,6 +70,8 @@ void slot_uses_add(SlotUses *, const Plan *, int k, int by);
 /* The only step that writes the slot, if only one step reads it and it is neither constant nor an
    input or output; -1 otherwise, and for slot -1. */
 int slot_maker(const Plan *, const SlotUses *, int slot);
+/* Likewise for the slot of view j of step k, if all views by which step k reads it are the same. */
+int view_maker(const Plan *, const SlotUses *, int k, int j);
 
 /* Whether two views have the same elements in the same order; strides of axes of size 1 do not
    matter. */

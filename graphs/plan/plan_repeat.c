@@ -40,6 +40,8 @@ static bool view_again(const View *v, const View *y, const View *few, const bool
     *out = *v;
     out->offset = 0;
     for (int a = 0; a < y->rank; a++) {
+        end[a] = 0;
+        if (y->dim[a] == 1) continue;
         end[a] = rest / y->stride[a];
         if (!repeated[a]) out->offset += end[a] * few->stride[a];
         rest %= y->stride[a];
@@ -168,6 +170,17 @@ static int copy_part(const Step *s, int i, Scalar code[]) {
     }
     return n;
 }
+/* Stores the views that the program reads, each once, at kept[1] and further on, and renumbers them
+   in the program. Returns their number, with view 0. */
+static int keep_views(Scalar code[], int ncode, const View v[], View kept[]) {
+    int number[PART_VIEWS] = {0}, n = 1;
+    for (int j = 0; j < ncode; j++) {
+        if (code[j].op != C_VIEW) continue;
+        if (!number[code[j].a]) number[code[j].a] = n, kept[n++] = v[code[j].a];
+        code[j].a = (uint8_t)number[code[j].a];
+    }
+    return n;
+}
 /* Makes the step that computes value i of s once. *seen becomes its result as a view with the sizes
    of s. */
 static Step part_step(PlanBuild *b, const Step *s, const bool along[], int i, View *seen) {
@@ -180,15 +193,10 @@ static Step part_step(PlanBuild *b, const Step *s, const bool along[], int i, Vi
     v[0] = collapsed(&whole, repeated);
     v[0].slot = plan_slot(b, (Slot){view_count(&v[0]) * (int64_t)sizeof(float),
                                     b->plan->slot[s->view[0].slot].value, NULL, -1, -1, -1});
-    int n = 1;
-    for (int j = 0; j < made.ncode; j++) { /* keeps only the views that it reads */
-        if (code[j].op != C_VIEW) continue;
-        v[n] = s->view[code[j].a];
-        for (int a = 0; a < v[n].rank; a++)
-            if (repeated[a]) v[n].dim[a] = 1;
-        code[j].a = (uint8_t)n++;
-    }
-    made.nview = n;
+    made.nview = keep_views(code, made.ncode, s->view, v);
+    for (int k = 1; k < made.nview; k++)
+        for (int a = 0; a < v[k].rank; a++)
+            if (repeated[a]) v[k].dim[a] = 1;
     made.view = v;
     made.code = arena_copy(b->arena, code, (size_t)made.ncode * sizeof *code);
     *seen = v[0];
@@ -200,20 +208,14 @@ static Step part_step(PlanBuild *b, const Step *s, const bool along[], int i, Vi
 /* Stores the program of s without the instructions and views that are no longer needed. */
 static void store_rest(PlanBuild *b, Step *s, const Scalar code[], const View v[]) {
     Scalar rest[STEP_CODE];
-    int number[PART_VIEWS], n = 1;
     View *kept = ARENA_NEW(b->arena, View, PART_VIEWS);
     Step whole = *s;
     whole.code = code;
-    memset(number, 0, sizeof number);
     kept[0] = v[0];
     s->ncode = copy_part(&whole, s->ncode - 1, rest);
-    for (int j = 0; j < s->ncode; j++) {
-        if (rest[j].op != C_VIEW) continue;
-        if (!number[rest[j].a]) number[rest[j].a] = n, kept[n++] = v[rest[j].a];
-        rest[j].a = (uint8_t)number[rest[j].a];
-    }
+    s->nview = keep_views(rest, s->ncode, v, kept);
     s->code = arena_copy(b->arena, rest, (size_t)s->ncode * sizeof *rest);
-    s->view = kept, s->nview = n;
+    s->view = kept;
 }
 /* Whether instruction i is a float32 quotient by a square root that repeats along some axis,
    whereas the dividend does not. */

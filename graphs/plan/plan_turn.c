@@ -3,7 +3,7 @@
    products of complex numbers are spelled.
 
    All operands are float32. The new step is S_OP "turn" (isomer_op_steps.h); it gives the same
-   results. The pass applies only to targets that have an algorithm for it. */
+   results. What matches is joined only if the target has an algorithm for it. */
 #include "graphs/plan/plan_inner.h"
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/base/arena.h"
@@ -84,13 +84,12 @@ static bool join_turn(PlanBuild *b, int k, int with, const Half *one, const Half
     return true;
 }
 void plan_turn(PlanBuild *b) {
-    enum { NEAR = 8 }; /* how far apart the two steps may be */
     const Plan *p = b->plan;
     Half one, two;
     if (!b->device) return;
     for (int k = 0; k < p->nstep; k++) {
         if (p->step[k].step.nview == 0 || !half_of(&p->step[k].step, &one)) continue;
-        for (int j = k + 1; j < p->nstep && j <= k + NEAR; j++)
+        for (int j = k + 1; j < p->nstep; j++)
             if (p->step[j].step.nview && half_of(&p->step[j].step, &two) &&
                 join_turn(b, k, j, &one, &two))
                 break;

@@ -59,12 +59,13 @@ static void number_slot(HostStep *h, View *v, bool written) {
     if (k == h->nslot) h->at[h->nslot++] = (HostSlot){.slot = v->slot, .from = SIZE_MAX};
     HostSlot *s = &h->at[k];
     view_extent(v, &low, &high);
+    v->slot = k;
+    if (low == high) return; /* no elements */
     const size_t to = element_bytes((DType)v->dtype, high),
-                 from = low > 0 ? element_bytes((DType)v->dtype, low - 1) : 0;
+                 from = (size_t)(low * dtype_bits((DType)v->dtype) / 8);
     if (to > s->to) s->to = to;
     if (from < s->from) s->from = from;
     s->written |= written;
-    v->slot = k;
 }
 
 static bool take_buffers(HostStep *h, const Step *s, const void *const weights[]) {

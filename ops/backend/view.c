@@ -12,10 +12,11 @@ int64_t view_count(const View *v) {
 void view_extent(const View *v, int64_t *low, int64_t *high) {
     int64_t first = v->offset, last = v->offset;
     for (int a = 0; a < v->rank; a++) {
-        const int64_t reach = v->dim[a] > 0 ? (v->dim[a] - 1) * v->stride[a] : 0;
+        const int64_t reach = (v->dim[a] - 1) * v->stride[a];
         first += reach < 0 ? reach : 0, last += reach > 0 ? reach : 0;
     }
     *low = first, *high = last + 1;
+    if (view_count(v) == 0) *low = *high = v->offset;
 }
 
 View view_dense(int32_t slot, int32_t dtype, int rank, const int64_t dim[]) {

@@ -9,7 +9,7 @@
 /* The number of elements of the view. */
 int64_t view_count(const View *);
 /* The range of elements of the slot in which the elements of the view lie: from *low up to, but not
-   including, *high. Strides may be negative. */
+   including, *high, which is *low if it has none. Strides may be negative. */
 void view_extent(const View *, int64_t *low, int64_t *high);
 /* A dense row-major view from the start of the slot. */
 View view_dense(int32_t slot, int32_t dtype, int rank, const int64_t dim[]);

@@ -275,10 +275,11 @@ Poly poly_without_shared(World *w, Poly p, bool (*take)(void *user, Symbol), voi
 }
 
 int64_t integer_gcd(int64_t a, int64_t b) {
-    while (b) {
-        const int64_t rest = a % b;
-        a = b;
-        b = rest;
+    uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+    while (y) {
+        const uint64_t rest = x % y;
+        x = y;
+        y = rest;
     }
-    return a < 0 ? -a : a;
+    return x > INT64_MAX ? 1 : (int64_t)x;
 }

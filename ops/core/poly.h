@@ -114,7 +114,7 @@ void poly_print_as(const World *, Poly, int n, const Symbol bound[], Text *);
 bool poly_parse(World *, Scan *, Poly *);
 /* A total order that does not depend on the order of interning, except by serial numbers. */
 int poly_compare(const World *, Poly, Poly);
-int64_t integer_gcd(int64_t, int64_t); /* >= 0; 0 only if both are 0 */
+int64_t integer_gcd(int64_t, int64_t); /* >= 0; 0 only if both are 0; 1 instead of 2^63 */
 /* floor(a/b); b must not be 0. */
 static inline int64_t integer_floor_div(int64_t a, int64_t b) {
     return a / b - (a % b && (a < 0) != (b < 0));

@@ -8,7 +8,7 @@
 #include "ops/cpu/cpu.h"
 
 #define NONE INT64_MIN
-enum { NEAR = 1 << 18 }; /* so many elements of an image's x stay in the cache */
+enum { CACHED_ELEMENTS = 1 << 18 }; /* of an image's x, so many stay in the cache */
 typedef struct Col2Im {
     View y, x;
     int ns, parts;
@@ -165,7 +165,7 @@ bool col2im_build(Build *b, int choice, Kernel *k) {
     c->stride = axis_param(c, axis, COL2IM_STRIDE);
     c->columns = (columns + c->stride - 1) / c->stride;
     c->weave = c->stride == 1 ? NULL : b->device->simd->weave[2][c->stride];
-    c->planes = c->x.stride[0] <= NEAR ? c->y.dim[1] : 1;
+    c->planes = view_count(&c->x) / c->x.dim[0] <= CACHED_ELEMENTS ? c->y.dim[1] : 1;
     c->places = view_count(&c->y) / columns / c->y.dim[1] / c->y.dim[0];
     make_tables(b, c);
     c->rows = c->places * c->y.dim[0] * c->y.dim[1] / c->planes;

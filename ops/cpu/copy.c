@@ -189,12 +189,12 @@ static void squares(const Plane *p, uint8_t *restrict y, const uint8_t *restrict
 
 /* Writes one row many times without gaps. Already written copies are the source of the next ones,
    of more and more rows at once while they fit into the nearest cache. */
-enum { NEAR = 16 << 10 };
+enum { ROW_BLOCK_BYTES = 16 << 10 };
 static bool is_row_repeated(const Plane *p) {
     return p->y[0] == 1 && p->x[0] == 1 && p->x[1] == 0 && p->y[1] == p->n[0];
 }
 static void repeat_row(char *y, const char *x, size_t row, size_t rows) {
-    const size_t most = row < NEAR ? NEAR / row : 1;
+    const size_t most = row < ROW_BLOCK_BYTES ? ROW_BLOCK_BYTES / row : 1;
     memcpy(y, x, row);
     for (size_t done = 1, more; done < rows; done += more) {
         more = done < most ? done : most;

@@ -115,6 +115,30 @@ WRITTEN_OUT = {
         "y = MatMul (pt, x)",
         0,
     ),
+    "a square of scores": (
+        "s = MatMul (x, kt) t = Mul (s, s) p = Softmax (t) y = MatMul (p, v)",
+        0,
+    ),
+    "weights on both sides": (
+        "xt = Transpose <perm = [0,1,3,2]> (x) s = MatMul (x, xt) p = Softmax (s) "
+        "y = MatMul (p, p)",
+        0,
+    ),
+    "a factor of queries and keys": (
+        "a = Mul (x, half) at = Transpose <perm = [0,1,3,2]> (a) s = MatMul (a, at) "
+        "p = Softmax (s) y = MatMul (p, x)",
+        1,
+    ),
+    "scores plus their transpose": (
+        "xt = Transpose <perm = [0,1,3,2]> (x) s = MatMul (x, xt) "
+        "st = Transpose <perm = [0,1,3,2]> (s) t = Add (s, st) p = Softmax (t) y = MatMul (p, x)",
+        0,
+    ),
+    "a result that is repeated": (
+        "s = MatMul (x, kt) p = Softmax (s) w = MatMul (p, v) n = Unsqueeze (w, two) "
+        "r = Expand (n, often) y = Reshape (r, twelve)",
+        1,
+    ),
 }
 
 
@@ -128,7 +152,9 @@ def test_attention_written_out_is_one_step(name, tmp_path):
     text = f"""<ir_version: 8, opset_import: ["" : 17]>
         g (float[2,3,20,16] x, float[2,3,24,16] k, float[2,3,24,8] v, float[2,1,20,24] m,
            float[20,24] f) => (float[a0,b0,c0,d0] y{shown})
-        <float half = {{0.5}}, float three = {{3}}, float zero = {{0}}> {{ {BEGIN} {body} }}"""
+        <float half = {{0.5}}, float three = {{3}}, float zero = {{0}}, int64[1] two = {{2}},
+         int64[5] often = {{2, 3, 4, 20, 8}}, int64[4] twelve = {{2, 12, 20, 8}}>
+        {{ {BEGIN} {body} }}"""
     onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
     mask = numpy.random.default_rng(1).standard_normal((2, 1, 20, 24)).astype(numpy.float32)
     mask[0, 0, 3], mask[1, 0, :, 5:9] = -numpy.inf, -numpy.inf

@@ -29,8 +29,9 @@ static const ProgramText program = {
     .summary = "Finds candidate rules: pairs of small graphs that compute the same values.",
     .more = "The candidates are not proved; verify-rules does that. The same seed gives the same "
             "rules, in one process or many.\n\nFinding the rules of up to two operators of a set, "
-            "verifying them, and keeping the proved ones:\n  generate-rules --ops taso.set --size "
-            "2 -o candidates.rules\n  verify-rules candidates.rules -o verdicts.rules\n  "
+            "verifying them, and keeping the proved ones:\n  generate-rules --ops "
+            "generator/sets/taso.set --size 2 -o candidates.rules\n  verify-rules candidates.rules "
+            "-o verdicts.rules\n  "
             "compare-rules part verdicts.rules -o proved.rules",
 };
 static const ProgramText program_mpi = {
@@ -39,7 +40,7 @@ static const ProgramText program_mpi = {
     .summary = "Finds candidate rules as generate-rules does, by the processes of an MPI job.",
     .more = "Each process does its share of the tasks. The rules are those of generate-rules with "
             "the same options, and the first process writes them.\n\nOn four processes:\n  mpirun "
-            "-n 4 generate-rules-mpi --ops taso.set --size 3 -o candidates.rules",
+            "-n 4 generate-rules-mpi --ops generator/sets/taso.set --size 3 -o candidates.rules",
 };
 static const ProgramText *program_text(const GenerateLink *link) {
     return link ? &program_mpi : &program;

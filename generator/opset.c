@@ -252,10 +252,8 @@ static bool set_line(OpsetReader *r) {
 }
 
 static const char *base_name(Arena *a, const char *path) {
-    const char *p = strrchr(path, '/');
-    p = p ? p + 1 : path;
-    size_t n = strcspn(p, ".");
-    return arena_string(a, p, n);
+    const char *name = path_name(path);
+    return arena_string(a, name, strcspn(name, "."));
 }
 
 Space *space_parse(World *w, const char *path, const char *text, size_t n, Error *e) {

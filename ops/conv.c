@@ -125,9 +125,10 @@ static bool add_int8_step(Call *c, StepBuf *b, const View in[], ConvInputs k, co
     return exact_int8(b, &s, has(c, k.x_zero) ? &in[k.x_zero] : NULL,
                       has(c, k.w_zero) ? &in[k.w_zero] : NULL);
 }
-/* Views channels from..from+part-1 of each of the groups, which x has as many of as a convolution
-   of so few channels needs. If there are several groups, adds a step that copies these channels to
-   *buffer, which must have rank 0 at the first call. False: no buffer is left. */
+/* Views channels from..from+part-1 of each group of x as the image of a convolution with `part`
+   channels in a group. If there are several groups, these channels do not lie side by side; then a
+   step is added that copies them to *buffer, which must have rank 0 at the first call. False: no
+   buffer is left. */
 static bool group_channels(StepBuf *b, const View *x, int64_t group, int64_t from, int64_t part,
                            View *buffer, View *out) {
     int64_t dim[STEP_RANK];

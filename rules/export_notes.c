@@ -3,10 +3,7 @@
 #include "rules/export.h"
 #include <string.h>
 
-const char *export_source(const Rule *rule) {
-    const char *slash = strrchr(rule->file, '/');
-    return slash ? slash + 1 : rule->file;
-}
+const char *export_source(const Rule *rule) { return path_name(rule->file); }
 
 void export_leave(Export *x, ExportReasons *list, const Rule *rule, const char *reason) {
     int k = 0;

@@ -40,8 +40,10 @@ static bool find_step(Derivation *d, Matcher *matcher, const Numbering *n, const
                          "the proof log uses a rule that is left out here, since sums of products "
                          "of its bytes may saturate on this processor");
     if (!i || strcmp(i->rule->id, s->id) || !d->library->rule[rule].on)
-        return error_set(e, E_CHECK, s->name,
-                         "the proof log uses a rule that is unknown or disabled");
+        return error_set(
+            e, E_CHECK, s->name,
+            "the proof log uses a rule that is unknown or disabled: give the --rules and "
+            "--enable of the run that wrote it");
     LoggedMatch x = {.arena = a, .step = s};
     if (!find_values(a, n, s->nroot, s->root, &x.root) ||
         !find_values(a, n, s->ninput, s->input, &x.input))

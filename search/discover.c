@@ -47,7 +47,7 @@ static const char *file_in(const Discovering *d, const char *name) {
 static bool write_original(Discovering *d) {
     Run *r = d->r;
     ModelWrite same = {.graph = &r->source.original, .map = &(ValueMap){0}};
-    const char *slash = strrchr(r->in, '/'), *name = slash ? slash + 1 : r->in;
+    const char *name = path_name(r->in);
     const size_t n = strlen(name), end = n > 5 && !strcmp(name + n - 5, ".onnx") ? 5 : 0;
     d->model = file_in(d, arena_format(r->arena, "%.*s.onnx", (int)(n - end), name));
     return model_write(r->source.model, &same, d->model, r->error);

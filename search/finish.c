@@ -151,8 +151,9 @@ static bool computable(Finish *f, const Graph *part, Error *e) {
     }
     return sum <= f->limits->all ||
            error_set(e, E_LIMIT, f->limits->file,
-                     "constants of %.3g bytes would have to be computed; at most %.3g are", sum,
-                     f->limits->all);
+                     "constants of %.3g bytes would have to be computed; at most %.3g bytes are "
+                     "allowed: raise --max-growth",
+                     sum, f->limits->all);
 }
 
 static bool is_finite(World *w, Value v) {

@@ -298,7 +298,7 @@ bool candidates_time(CommandSearch *s, int n, const int list[]) {
 /* Returns the path of another file with the bytes of the original; NULL: the file system has no
    links. */
 static const char *control_path(CommandSearch *s) {
-    const char *of = s->candidate[0].path, *name = strrchr(of, '/') + 1,
+    const char *of = s->candidate[0].path, *name = path_name(of),
                *path = arena_format(s->r->arena, "%s/copy-%s", s->folder->path, name);
     if (!access(path, F_OK) || !link(of, path) || !symlink(name, path)) return path;
     return NULL;

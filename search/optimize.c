@@ -5,8 +5,9 @@
    runtime's plans (search_runtime.c), by files that a target times (search_command.c), or by
    following a proof log (derive_replay.c). Finish: compute what depends on constants alone
    (finish.c). If no rule gained but functions or Ifs were inlined, decide whether the inlined file
-   gains (judge_inlining). Check what rules made before any rounding (check_steps.c), the bytes to
-   be written (trial.c), and ask another runtime (second_opinion.c). Write and report (show/). */
+   gains (judge_inlining). Check what rules made before any rounding (check_rules.c), the computed
+   constants (check_steps.c) and the bytes to be written (trial.c), and ask another runtime
+   (second_opinion.c). Write and report (show/). */
 #include "search/optimize.h"
 #include "graphs/world.h"
 #include "search/check_steps.h"
@@ -30,13 +31,16 @@
 static bool follow_log(Run *r, Derivation *d) {
     char rules[33];
     if (strcmp(r->log.model, r->source.digest))
-        return error_set(r->error, E_CHECK, r->o->replay,
-                         "the proof log belongs to another model%s",
-                         r->sizes_fixed ? ", or other sizes were fixed in it" : "");
+        return error_set(
+            r->error, E_CHECK, r->o->replay,
+            "the proof log belongs to another model%s: give the file from which it was made",
+            r->sizes_fixed ? ", or other sizes were fixed in it" : "");
     if (!prooflog_rules(r->arena, &r->log, &r->library.set, rules, r->error)) return false;
     if (strcmp(rules, r->log.rules))
-        return error_set(r->error, E_CHECK, r->o->replay,
-                         "the proof log was made with other rules or verdicts");
+        return error_set(
+            r->error, E_CHECK, r->o->replay,
+            "the proof log was made with other rules or verdicts: optimize the original "
+            "again to make a new one");
     r->growth_limit = r->log.growth;
     return derive_replay(d, &r->log, r->error);
 }

@@ -21,9 +21,10 @@ static bool refuse(Error *e, const char *option, const char *why) {
 static bool rules_out_used(const IsomerOptions *o, Error *e) {
     if (!o->rules_out || o->discover > 0) return true;
     if (o->rules)
-        return refuse(e, "--rules-out",
-                      "without --discover it names rules to use beside the library, and --rules "
-                      "excludes these: leave out one of the two");
+        return refuse(
+            e, "--rules-out",
+            "without --discover it names rules to use in addition to the library, and --rules "
+            "excludes these: leave out one of the two");
     return !access(o->rules_out, F_OK) ||
            error_set(e, E_USAGE, "--rules-out",
                      "%s does not exist, and only --discover SECONDS finds rules to write there",
@@ -60,9 +61,10 @@ static bool targets_agree(Arena *a, const IsomerOptions *o, Error *e) {
                       "the built-in runtime is timed on --threads alone: leave it out, or give "
                       "--measure-with onnxruntime");
     if (o->also_threads > 0 && is_own_command(a, o))
-        return refuse(e, "--also-threads",
-                      "a command of one's own decides itself on how many threads it runs: leave it "
-                      "out, or give --measure-with onnxruntime");
+        return refuse(
+            e, "--also-threads",
+            "your own command decides how many threads it uses: leave --also-threads out, "
+            "or give --measure-with onnxruntime");
     return true;
 }
 
@@ -159,8 +161,7 @@ static FileUses files_given(Arena *a, const char *in, const char *out, const Iso
 /* Whether --save-as-external-data may choose this path for the weights of OUT.onnx. */
 static bool is_for_weights(Arena *a, const char *out, const char *path) {
     char real[PATH_MAX];
-    const char *to = realpath(path, real) ? real : path, *slash = strrchr(to, '/'),
-               *name = slash ? slash + 1 : to;
+    const char *name = path_name(realpath(path, real) ? real : path);
     return model_weights_name(out, name) && file_same(path_beside(a, out, name), path);
 }
 

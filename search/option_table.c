@@ -21,8 +21,8 @@ const OptionDef optimize_options[] = {
      .value = "NAME=N,..",
      .help = "The value of a size that the model names, also for timing and checking only. May be "
              "repeated. If several values are given, the search uses the first, and the result is "
-             "checked at all of them. If onnxruntime is the target, it is also timed at all, and "
-             "the least gain counts."},
+             "checked at all of them. If onnxruntime is the target, it is also timed at each of "
+             "them, and the least gain counts."},
     {.name = "fix-dims",
      .kind = OPT_FLAG,
      .at = offsetof(OptimizeOptions, isomer.fix_dims),
@@ -51,7 +51,7 @@ const OptionDef optimize_options[] = {
      .value = "CLASS",
      .help = "Allows more rules. CLASS is drops, defines, overflows or jumps, or several of "
              "these, joined by + or commas. The first three may make NaN and infinity vanish or "
-             "appear; by jumps single elements may differ by a whole step."},
+             "appear; with jumps, single elements may differ by a whole step."},
     {.name = "discover",
      .kind = OPT_REAL,
      .at = offsetof(OptimizeOptions, isomer.discover),
@@ -81,7 +81,7 @@ const OptionDef optimize_options[] = {
      .value = "measured|flops|nodes",
      .default_text = "measured",
      .help = "What to minimize: time that is measured (the default), time that a model of the "
-             "machine estimates (flops), or the number of nodes. With the latter two nothing "
+             "machine estimates (flops), or the number of nodes. With the last two, nothing "
              "is timed, and calls of functions are replaced by their nodes even if nothing "
              "else changes."},
     {.name = "cost-db",

@@ -93,7 +93,10 @@ static bool target_ended(Target *t, Error *e) {
         nanosleep(&nap, NULL);
         if (waitid(P_PID, (id_t)t->pid, &how, WEXITED | WNOHANG | WNOWAIT)) break;
     }
-    if (!how.si_pid) return target_fails(e, "the measuring command closed its output");
+    if (!how.si_pid)
+        return target_fails(
+            e, "the measuring command closed its output; it must answer until its input "
+               "ends");
     t->ended = true;
     if (how.si_code != CLD_EXITED)
         return error_set(e, E_ENVIRONMENT, "--measure-with",
@@ -137,7 +140,7 @@ static bool read_line(Target *t, double until, char *line, Error *e) {
             return error_set(e, E_INTERRUPTED, "--measure-with", "stopped; no model was written");
         const double left = until - process_clock();
         struct pollfd p = {.fd = t->fd, .events = POLLIN};
-        if (left <= 0) return target_fails(e, "the measuring command gave no answer in time");
+        if (left <= 0) return target_fails(e, "the measuring command did not answer in time");
         const int ready = poll(&p, 1, left < ASK_MS / 1e3 ? (int)(left * 1000) + 1 : ASK_MS);
         if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
         if (ready < 0)

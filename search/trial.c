@@ -228,8 +228,8 @@ static bool verdict_given(Trial *t, const Difference *x) {
     const double rtol = fmax(t->r->o->rtol, 0), atol = fmax(t->r->o->atol, 0);
     return x->max_rel <= rtol || x->max_abs <= atol ||
            error_set(t->r->error, E_CHECK, compared_name(t, x),
-                     "the result differs from the original by up to %.3g, relative to the largest "
-                     "element %.3g; allowed are --atol %g or --rtol %g",
+                     "the result differs from the original by up to %.3g, which is %.3g of the "
+                     "largest element: beyond both --atol %g and --rtol %g",
                      x->max_abs, x->max_rel, atol, rtol);
 }
 

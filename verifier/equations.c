@@ -4,25 +4,9 @@
 
 enum { CANDIDATES_MAX = 40, BOUNDS_MAX = 64 };
 
-bool solve_for(Prover *p, Poly e, Symbol x, Poly *value) {
-    int64_t c = 0;
-    int seen = 0;
-    PolyScan s = poly_scan(p->w, e);
-    for (Monomial m; poly_next(&s, &m);)
-        for (uint32_t k = 0; k < m.degree; k++)
-            if (m.symbol[k] == x) {
-                seen++;
-                c = m.degree == 1 ? m.coefficient : 0;
-            }
-    if (seen != 1 || (c != 1 && c != -1)) return false;
-    Poly rest = poly_sub(p->w, e, poly_scale(p->w, poly_symbol(p->w, x), c));
-    if (poly_mentions(p->w, rest, x)) return false; /* x also occurs inside a floor or digit */
-    *value = poly_scale(p->w, rest, -c);
-    return true;
-}
 int bound_of(Prover *p, Lit l, Symbol x, Poly *bound) {
     Poly value;
-    if (l.eq || !solve_for(p, l.p, x, &value)) return 0;
+    if (l.eq || !poly_solve(p->w, l.p, x, &value)) return 0;
     PolyScan s = poly_scan(p->w, l.p);
     *bound = value;
     for (Monomial m; poly_next(&s, &m);)

@@ -83,7 +83,7 @@ static Parts checks_of(NfImport *m, Dom ctx, NodeList nodes, const NodeList *lef
 static Poly checked_index(Prover *p, const Part *check) {
     Poly index;
     if (!want_polynomial(p, want_atom(p, check->nf)->a, &index))
-        prover_fail(p, "an index is no polynomial");
+        prover_fail(p, "an index is not a polynomial");
     return index;
 }
 /* The condition that the index is a place. */
@@ -91,7 +91,7 @@ static Dom in_range(Prover *p, const Part *check) {
     Poly size;
     const Poly index = checked_index(p, check);
     if (!want_polynomial(p, want_atom(p, check->nf)->b, &size))
-        prover_fail(p, "the size of an axis is no polynomial");
+        prover_fail(p, "the size of an axis is not a polynomial");
     const Lit l[] = {lit_ge(p, poly_add(p->w, index, size), 0),
                      lit_ge(p, poly_add(p->w, size, poly_int(p->w, -1)), index)};
     return dom_make(p, 2, l);

@@ -54,18 +54,12 @@ static void assert_product(Lemmas *l, const Lit *lit, Poly product, Poly size, b
     solver_assert(s, LINEAR, q);
     l->count++;
 }
-static int monomial_count(const World *w, Poly p) {
-    int n = 0;
-    PolyScan s = poly_scan(w, p);
-    for (Monomial m; poly_next(&s, &m);) n++;
-    return n;
-}
 /* Asserts the useful products of literals and sizes. Monomials of degree 2 in these are added to
    `fresh`. */
 static void multiply_round(Lemmas *l, uint8_t done[LITS_MAX][SIZES_MAX], Lemmas *fresh) {
     Solver *s = l->s;
     for (int k = 0; k < l->nlit; k++) {
-        if (monomial_count(s->w, l->lit[k]->p) > 8) continue;
+        if (poly_terms(s->w, l->lit[k]->p) > 8) continue;
         for (int b = 0; b < s->nsize && l->count < LEMMAS_MAX; b++) {
             Poly size = poly_symbol(s->w, s->size[b]), product = poly_mul(s->w, l->lit[k]->p, size);
             if (done[k][b] || !useful(l, product)) continue;

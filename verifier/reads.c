@@ -24,8 +24,8 @@ static const AtomInfo *element(Prover *p, Nf nf) {
 
 /* Solves e = 0 for x, if need be after dividing e by the symbols that all its terms share. */
 static bool solve_index(Prover *p, Poly e, Symbol x, Poly *value) {
-    return solve_for(p, e, x, value) ||
-           solve_for(p, poly_without_shared(p->w, e, NULL, NULL), x, value);
+    return poly_solve(p->w, e, x, value) ||
+           poly_solve(p->w, poly_without_shared(p->w, e, NULL, NULL), x, value);
 }
 Map reads_solve(Prover *p, const Part *of, int n, const Poly one[], const Poly all[]) {
     Symbol *from = ARENA_NEW(p->arena, Symbol, VARIABLES_MAX);

@@ -46,7 +46,7 @@ static bool solve_one(Prover *p, Dom ctx, NfTerm *t, Lit l) {
         return true;
     }
     for (int k = 0; k < t->nvar; k++)
-        if (solve_for(p, l.p, t->var[k], &value) &&
+        if (poly_solve(p->w, l.p, t->var[k], &value) &&
             (!best || negative_products(p, value) < negative_products(p, best_value))) {
             best = t->var[k];
             best_value = value;

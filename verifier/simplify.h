@@ -11,9 +11,6 @@ Nf simplify(Prover *, Dom ctx, Nf);
    imply it: if e is B*Q + R with |R| < B for a product B of sizes and numbers, these are Q = 0 and
    R = 0. Returns how many there are; 0 if no such B is found. */
 int equation_parts(Prover *, Dom ctx, Poly e, Poly out[2]);
-/* Solves e = 0 for x. True if x occurs in e exactly once, alone in its monomial, with coefficient 1
-   or -1; *value is then what x must be. */
-bool solve_for(Prover *, Poly e, Symbol x, Poly *value);
 /* Returns 1 if the literal says x >= *bound, -1 if it says x <= *bound, and 0 if it is no bound on
    x with coefficient 1 or -1. */
 int bound_of(Prover *, Lit l, Symbol x, Poly *bound);

@@ -50,22 +50,6 @@ static Poly without_positive_factors(SizeFacts *s, Poly e) {
 
 /* ---- solving */
 
-/* Solves e = 0 for x, if x occurs in e once, alone and with coefficient 1 or -1. */
-static bool solvable(SizeFacts *s, Poly e, Symbol x, Poly *value) {
-    int64_t c = 0;
-    int seen = 0;
-    PolyScan scan = poly_scan(s->w, e);
-    for (Monomial m; poly_next(&scan, &m);)
-        for (uint32_t k = 0; k < m.degree; k++)
-            if (m.symbol[k] == x) {
-                seen++;
-                c = m.degree == 1 ? m.coefficient : 0;
-            }
-    if (seen != 1 || (c != 1 && c != -1)) return false;
-    Poly rest = poly_sub(s->w, e, poly_scale(s->w, poly_symbol(s->w, x), c));
-    *value = poly_scale(s->w, rest, -c);
-    return !poly_mentions(s->w, rest, x);
-}
 /* Solves e for one of its named symbols and substitutes it: the one whose value has the fewest
    negative coefficients, and among these the last. */
 static bool solve_named(SizeFacts *s, Poly e) {
@@ -76,7 +60,7 @@ static bool solve_named(SizeFacts *s, Poly e) {
     for (Monomial m; poly_next(&scan, &m);) {
         Poly value;
         if (m.degree != 1 || symbol_def(s->w, m.symbol[0]).kind != SYM_NAMED ||
-            !solvable(s, e, m.symbol[0], &value))
+            !poly_solve(s->w, e, m.symbol[0], &value))
             continue;
         int bad = 0;
         PolyScan v = poly_scan(s->w, value);

@@ -62,7 +62,7 @@ static bool solve_unknown(Unify *u, Solution *s, Poly e) {
     Poly value;
     for (int k = 0; k < u->t->nvar; k++) {
         Symbol x = u->t->var[k];
-        if (!among(x, s->n, s->from) && solve_for(u->p, e, x, &value)) {
+        if (!among(x, s->n, s->from) && poly_solve(u->p->w, e, x, &value)) {
             record_solution(u->p, s, x, value);
             return true;
         }

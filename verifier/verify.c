@@ -1,5 +1,5 @@
 /* verify.c -- verifies one rule. For each combination of block lengths, the instance is proved; if
-   that fails, conditions are sought under which it holds, and at last a counterexample. A rule is
+   that fails, conditions are sought under which it holds, and finally a counterexample. A rule is
    proved if all its instances are, refuted if one is, and unknown otherwise.
 
    An instance needs no proof of its own if the axes that it has in addition to those of a proved

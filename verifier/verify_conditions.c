@@ -1,7 +1,7 @@
 /* verify_conditions.c -- finds conditions under which a rule holds that does not hold as it stands.
    First come those that the right side and the outputs need and that do not follow from the left
    side; then guesses from models (infer.h). Each guess is proved with a small budget, as if the
-   author had written it as a condition. At last, the needed conditions that the others entail are
+   author had written it as a condition. Finally, the needed conditions that the others entail are
    dropped. */
 #include "verifier/verify_inner.h"
 #include "verifier/infer.h"

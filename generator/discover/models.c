@@ -189,7 +189,7 @@ static bool ask_body(const Asked *x, AskedBody *b, Error *e) {
 }
 
 static const char *shown_name(Arena *a, const char *path) {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = path_name(path);
     char *from = arena_string(a, name, strlen(name) - (ends_with(name, ".onnx") ? 5 : 0));
     for (char *c = from; *c; c++)
         if (*c == ',' || *c == ' ') *c = '_';

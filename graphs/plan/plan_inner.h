@@ -73,11 +73,7 @@ int slot_maker(const Plan *, const SlotUses *, int slot);
 /* Likewise for the slot of view j of step k, if all views by which step k reads it are the same. */
 int view_maker(const Plan *, const SlotUses *, int k, int j);
 
-/* Whether two views have the same elements in the same order; strides of axes of size 1 do not
-   matter. */
-bool view_same(const View *, const View *);
-bool view_gapless(const View *); /* whether it is row-major without gaps from its offset */
-int step_writes(const Step *);   /* number of views that it writes; they are the first ones */
+int step_writes(const Step *); /* number of views that it writes; they are the first ones */
 /* Operations, from the kind and sizes of the step; < 0 for S_LOOP and for S_OP other than "sdpa"
    and "turn", which do not tell. */
 double step_flops(const Step *);

@@ -45,7 +45,6 @@ typedef struct Dequantized {
 static const View *view_read(const Step *s, int i) {
     return s->code[i].op == C_VIEW ? &s->view[s->code[i].a] : NULL;
 }
-static bool is_byte(const View *v) { return v->dtype == DT_UINT8 || v->dtype == DT_INT8; }
 /* Whether the step's program is this and nothing else; sets *d. */
 static bool match_dequantize(const Step *s, Dequantized *d) {
     if (s->kind != S_EWISE || s->ncode < 3 || s->view[0].dtype != DT_FLOAT) return false;
@@ -55,7 +54,8 @@ static bool match_dequantize(const Step *s, Dequantized *d) {
     const Scalar *difference = s->code[last->a].op == C_SUB ? &s->code[last->a] : NULL;
     const View *q = view_read(s, difference ? difference->a : last->a),
                *zero = difference ? view_read(s, difference->b) : NULL;
-    if (!q || !is_byte(q) || (difference && (!zero || zero->dtype != q->dtype))) return false;
+    if (!q || !dtype_is_byte(q->dtype) || (difference && (!zero || zero->dtype != q->dtype)))
+        return false;
     *d = (Dequantized){s->view[0], *q, *scale, .zero = {.slot = -1}};
     if (zero) d->zero = *zero;
     return true;
@@ -301,7 +301,7 @@ static bool correction_sums(Int8 *f, const Step *s, UnsignedWeights *out, View *
         v[2] = view_dense(w->slot, DT_INT8, w->rank, filters);
         out->sums = *s;
         out->sums.view = v, out->sums.nview = 3, out->sums.ncode = 0;
-        if (s->param[0] != 1 || device->backend->choices(device->device, &out->sums) < 1)
+        if (s->param[CONV_GROUP] != 1 || device->backend->choices(device->device, &out->sums) < 1)
             return false;
         int8_t *ones = arena_alloc(f->b->arena, (size_t)view_count(&v[2]));
         memset(ones, 1, (size_t)view_count(&v[2]));
@@ -423,7 +423,7 @@ typedef struct Quantized {
 /* Whether the step's program is this and nothing else, except that it may choose a value for NaN;
    sets *q. */
 static bool match_quantize(const Step *s, Quantized *q) {
-    if (s->kind != S_EWISE || s->ncode < 4 || !is_byte(&s->view[0])) return false;
+    if (s->kind != S_EWISE || s->ncode < 4 || !dtype_is_byte(s->view[0].dtype)) return false;
     const Scalar *at = &s->code[s->ncode - 1];
     if (at->op == C_WHERE) {
         if (s->code[at->a].op != C_ISNAN || s->code[at->a].a != at->c) return false;

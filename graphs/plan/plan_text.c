@@ -23,24 +23,6 @@ const char *step_kind_name(StepKind kind) { return kind_name[kind]; }
 
 /* ---- views */
 
-bool view_same(const View *a, const View *b) {
-    if (a->slot != b->slot || a->offset != b->offset || a->rank != b->rank ||
-        a->format != b->format || a->dtype != b->dtype)
-        return false;
-    for (int k = 0; k < a->rank; k++)
-        if (a->dim[k] != b->dim[k] || (a->dim[k] > 1 && a->stride[k] != b->stride[k])) return false;
-    return true;
-}
-
-bool view_gapless(const View *v) {
-    int64_t stride = 1;
-    for (int k = v->rank - 1; k >= 0; k--) {
-        if (v->dim[k] > 1 && v->stride[k] != stride) return false;
-        stride *= v->dim[k];
-    }
-    return v->format == 0;
-}
-
 static double view_elements(const View *v) {
     double n = 1;
     for (int k = 0; k < v->rank; k++) n *= (double)v->dim[k];

@@ -19,6 +19,26 @@ void view_extent(const View *v, int64_t *low, int64_t *high) {
     if (view_count(v) == 0) *low = *high = v->offset;
 }
 
+bool view_same(const View *a, const View *b) {
+    if (a->slot != b->slot || a->offset != b->offset || a->rank != b->rank ||
+        a->format != b->format || a->dtype != b->dtype)
+        return false;
+    for (int k = 0; k < a->rank; k++)
+        if (a->dim[k] != b->dim[k] || (a->dim[k] > 1 && a->stride[k] != b->stride[k])) return false;
+    return true;
+}
+
+bool view_is_dense(const View *v) {
+    int64_t stride = 1;
+    for (int k = v->rank - 1; k >= 0; k--) {
+        if (v->dim[k] > 1 && v->stride[k] != stride) return false;
+        stride *= v->dim[k];
+    }
+    return true;
+}
+
+bool view_gapless(const View *v) { return v->format == 0 && view_is_dense(v); }
+
 View view_dense(int32_t slot, int32_t dtype, int rank, const int64_t dim[]) {
     View v = {.slot = slot, .dtype = dtype, .rank = rank};
     int64_t stride = 1;

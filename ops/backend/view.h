@@ -11,6 +11,12 @@ int64_t view_count(const View *);
 /* The range of elements of the slot in which the elements of the view lie: from *low up to, but not
    including, *high, which is *low if it has none. Strides may be negative. */
 void view_extent(const View *, int64_t *low, int64_t *high);
+/* Whether two views have the same elements in the same order; strides of axes of size 1 do not
+   matter. */
+bool view_same(const View *, const View *);
+/* Whether the strides are those of a row-major tensor; view_gapless: in a plain layout, too. */
+bool view_is_dense(const View *);
+bool view_gapless(const View *);
 /* A dense row-major view from the start of the slot. */
 View view_dense(int32_t slot, int32_t dtype, int rank, const int64_t dim[]);
 /* The view along n of its axes in the given order, at index 0 of the others. */

@@ -138,18 +138,25 @@ static int open_beside(const char *target, char *name, size_t size) {
     return -1;
 }
 
-/* The folder part of a path, with its slash, or "." if the path has none. */
-static void folder_of(const char *path, char *folder, size_t size) {
+const char *path_name(const char *path) {
     const char *slash = strrchr(path, '/');
-    if (slash) snprintf(folder, size, "%.*s/", (int)(slash - path), path);
-    else snprintf(folder, size, ".");
+    return slash ? slash + 1 : path;
+}
+
+const char *path_beside(Arena *a, const char *other, const char *path) {
+    return arena_format(a, "%.*s%s", (int)(path_name(other) - other), other, path);
+}
+
+void path_folder(const char *path, char *folder, size_t size) {
+    const int n = (int)(path_name(path) - path);
+    snprintf(folder, size, "%.*s", n ? n : 1, n ? path : ".");
 }
 
 /* Syncs the folder of a file, without which a new name may not survive a loss of power. Errors are
    ignored: some file systems cannot do this, and the bytes of the file are safe anyway. */
 static void sync_folder(const char *path) {
     char folder[PATH_MAX];
-    folder_of(path, folder, sizeof folder);
+    path_folder(path, folder, sizeof folder);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return;
     (void)fsync(fd);
@@ -225,7 +232,7 @@ static bool follow_links(const char *path, char target[PATH_MAX]) {
         const ssize_t n = readlink(target, link, sizeof link - 1);
         if (n < 0) return true;
         link[n] = 0;
-        folder_of(target, folder, sizeof folder);
+        path_folder(target, folder, sizeof folder);
         const bool alone = *link == '/' || !strchr(target, '/');
         if (strlen(link) + (alone ? 0 : strlen(folder)) >= PATH_MAX) return false;
         strcpy(target, alone ? "" : folder);
@@ -262,7 +269,7 @@ bool file_writable(const char *path, Error *e) {
         return !access(path, W_OK) || file_fail(e, path, "cannot write");
     if (!(there ? realpath(path, target) != NULL : follow_links(path, target)))
         return file_fail(e, path, "cannot write");
-    folder_of(target, folder, sizeof folder);
+    path_folder(target, folder, sizeof folder);
     if (!*path) strcpy(folder, path); /* the empty path must fail, not mean "." */
     return !access(folder, W_OK | X_OK) || file_fail(e, path, "cannot write");
 }

@@ -9,26 +9,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static void folder_of(const char *path, char folder[PATH_MAX]) {
-    const char *slash = strrchr(path, '/');
-    snprintf(folder, PATH_MAX, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
-}
-
-const char *path_beside(Arena *a, const char *other, const char *path) {
-    const char *slash = strrchr(other, '/');
-    return arena_format(a, "%.*s%s", slash ? (int)(slash - other) + 1 : 0, other, path);
-}
-
 bool file_same(const char *a, const char *b) {
     struct stat x, y;
     char folder[2][PATH_MAX], real[2][PATH_MAX];
     const bool has_a = !stat(a, &x), has_b = !stat(b, &y);
     if (has_a && has_b) return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
     if (has_a || has_b) return false;
-    const char *file_a = strrchr(a, '/'), *file_b = strrchr(b, '/');
-    if (strcmp(file_a ? file_a + 1 : a, file_b ? file_b + 1 : b) != 0) return false;
-    folder_of(a, folder[0]);
-    folder_of(b, folder[1]);
+    if (strcmp(path_name(a), path_name(b)) != 0) return false;
+    path_folder(a, folder[0], sizeof folder[0]);
+    path_folder(b, folder[1], sizeof folder[1]);
     return realpath(folder[0], real[0]) && realpath(folder[1], real[1]) &&
            !strcmp(real[0], real[1]);
 }

@@ -29,8 +29,6 @@ typedef struct FileUses {
 /* Adds a file, unless the path is NULL. Names and paths are not copied. */
 void file_use_add(FileUses *, const char *name, const char *path, FileUseKind);
 void file_use_add_list(FileUses *, const char *name, StringList paths, FileUseKind);
-/* The path of a file that is given relative to the folder of another one. */
-const char *path_beside(Arena *, const char *other, const char *path);
 /* Whether both paths name the same regular file, which may not exist yet. */
 bool file_same(const char *, const char *);
 /* Returns false with E_USAGE if writing one of the files would destroy another, even if their paths

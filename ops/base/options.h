@@ -17,8 +17,8 @@ typedef enum OptionKind {
 } OptionKind;
 /* A program keeps its options in a struct of its own. `at` is the offset (offsetof) of the option's
    value in this struct: a bool, int64_t, double, const char *, StringList or, for OPT_COUNT, an int
-   that counts how often the option is given. OPT_HEAD is no option but a heading of the help. With
-   `is_int`, a flag or an integer is stored as an int, as public structs have it. */
+   that counts how often the option is given. OPT_HEAD is not an option but a heading of the help.
+   With `is_int`, a flag or an integer is stored as an int, as public structs have it. */
 typedef struct StringList {
     int n;
     const char **v;

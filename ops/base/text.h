@@ -85,4 +85,12 @@ bool folders_make(const char *path, Error *);
    or, if that is not an absolute path, below the folder `below_home` (such as .cache) of $HOME.
    NULL: $HOME is not an absolute path either. */
 char *user_file(Arena *, const char *variable, const char *below_home, const char *file);
+
+/* ---- paths */
+
+const char *path_name(const char *path); /* what follows the last slash, or the whole path */
+/* The folder part of a path, with its slash, or "." if the path has none. */
+void path_folder(const char *path, char *folder, size_t size);
+/* The path of a file that is given relative to the folder of another one. */
+const char *path_beside(Arena *, const char *other, const char *path);
 #endif

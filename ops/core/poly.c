@@ -135,11 +135,12 @@ Poly poly_from(World *w, int n, const Monomial *in) {
     return r;
 }
 
-static int monomial_count(PolyScan s) {
+static int scan_terms(PolyScan s) {
     int n = 0;
     for (Monomial m; poly_next(&s, &m);) n++;
     return n;
 }
+int poly_terms(const World *w, Poly p) { return scan_terms(poly_scan(w, p)); }
 
 static void join_symbols(uint32_t *to, const Monomial *x, const Monomial *y) {
     for (uint32_t i = 0, j = 0; i < x->degree || j < y->degree;) {
@@ -150,8 +151,8 @@ static void join_symbols(uint32_t *to, const Monomial *x, const Monomial *y) {
 
 static Poly scan_product(World *w, PolyScan a, PolyScan b) {
     int n = 0;
-    if ((int64_t)monomial_count(a) * monomial_count(b) > TERMS_MOST) return overflowed(w);
-    Monomial *m = ARENA_NEW(w->scratch, Monomial, monomial_count(a) * monomial_count(b));
+    if ((int64_t)scan_terms(a) * scan_terms(b) > TERMS_MOST) return overflowed(w);
+    Monomial *m = ARENA_NEW(w->scratch, Monomial, scan_terms(a) * scan_terms(b));
     for (Monomial x; poly_next(&a, &x);) {
         PolyScan rest = b;
         for (Monomial y; poly_next(&rest, &y); n++) {
@@ -259,6 +260,23 @@ bool poly_divide(World *w, Poly a, Poly b, Poly *quotient) {
     bool ok = !overflow_end(w, overflow) && !a;
     if (ok) *quotient = q;
     return ok;
+}
+
+bool poly_solve(World *w, Poly p, Symbol x, Poly *value) {
+    int64_t c = 0;
+    int seen = 0;
+    PolyScan s = poly_scan(w, p);
+    for (Monomial m; poly_next(&s, &m);)
+        for (uint32_t k = 0; k < m.degree; k++)
+            if (m.symbol[k] == x) {
+                seen++;
+                c = m.degree == 1 ? m.coefficient : 0;
+            }
+    if (seen != 1 || (c != 1 && c != -1)) return false;
+    const Poly rest = poly_sub(w, p, poly_scale(w, poly_symbol(w, x), c));
+    if (poly_mentions(w, rest, x)) return false; /* x also occurs inside a floor or digit */
+    *value = poly_scale(w, rest, -c);
+    return true;
 }
 
 Poly poly_without_shared(World *w, Poly p, bool (*take)(void *user, Symbol), void *user) {

@@ -57,6 +57,9 @@ Poly poly_read(World *, uint32_t input, const Poly *index, int n);
 Poly poly_place(World *, Poly index, Poly n);
 /* True: b divides a exactly, with integer coefficients. */
 bool poly_divide(World *, Poly a, Poly b, Poly *quotient);
+/* Solves p = 0 for x. True: x occurs in p exactly once, alone in its monomial, with coefficient 1
+   or -1; *value is then what x must be. */
+bool poly_solve(World *, Poly p, Symbol x, Poly *value);
 /* Divides p by each symbol that all its terms share, to the highest power that they share, if
    `take` accepts the symbol (NULL: always). `take` is asked only about symbols that divide p. */
 Poly poly_without_shared(World *, Poly p, bool (*take)(void *user, Symbol), void *user);
@@ -81,6 +84,7 @@ typedef struct Monomial {
 typedef struct PolyScan {
     const int64_t *at, *end;
 } PolyScan;
+int poly_terms(const World *, Poly); /* the number of monomials */
 PolyScan poly_scan(const World *, Poly);
 bool poly_next(PolyScan *, Monomial *);
 /* Makes a polynomial from monomials in any order, with symbols in any order; equal monomials are

@@ -21,6 +21,7 @@ const char *dtype_name(DType d) { return valid(d) ? rows[d].name : "?"; }
 int dtype_bits(DType d) { return valid(d) ? rows[d].bits : 0; }
 char dtype_class(DType d) { return valid(d) ? rows[d].class : '-'; }
 bool dtype_is_integer(DType d) { return dtype_class(d) == 'I' || dtype_class(d) == 'U'; }
+bool dtype_is_byte(int dtype) { return dtype == DT_INT8 || dtype == DT_UINT8; }
 
 IntegerRange dtype_range(DType d) {
     const int bits = dtype_bits(d);

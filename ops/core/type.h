@@ -43,7 +43,8 @@ DType dtype_parse(const char *name); /* DT_NONE: there is no such type */
 /* The bits of an element, 0 for strings; the class of a type, one of the letters above. */
 int dtype_bits(DType);
 char dtype_class(DType);
-bool dtype_is_integer(DType); /* signed or unsigned; not bool */
+bool dtype_is_integer(DType);  /* signed or unsigned; not bool */
+bool dtype_is_byte(int dtype); /* an integer of 8 bits */
 typedef struct IntegerRange {
     int64_t low, high;
 } IntegerRange;

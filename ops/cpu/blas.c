@@ -2,12 +2,13 @@
 
    OpenBLAS is opened with dlopen, so that the environment can be set first, which the library reads
    when it is loaded. Its functions cannot replace this: none sets what OPENBLAS_CORETYPE does,
-   which may name an older core; and openblas_set_num_threads comes when a build with threads has
-   already started them, does not end them, and would change the setting for other users of the
-   library in this process, for whom the environment changes nothing once it is loaded. Views of
-   float and double are passed to gemm or gemv in place if their rows or columns have stride 1;
+   which may name an older core; and openblas_set_num_threads can be called only after a build with
+   threads has started them, does not end them, and would change the setting for other users of the
+   library in this process. The environment has no effect on them once the library is loaded. Views
+   of float and double are passed to gemm or gemv in place if their rows or columns have stride 1;
    other views are packed. Batch axes are joined or folded into the rows. 16-bit floats are computed
-   as float; integers exactly, by our inner loops over int64. */
+   as float; integers by our inner loops, in 32 bits if the operands and the result have at most 32
+   (sums wrap alike), else in 64. */
 #include "ops/cpu/cpu.h"
 #include <dlfcn.h>
 #include <pthread.h>

@@ -97,11 +97,9 @@ void kernel_forget(Kernel *); /* frees a kernel that is a part of another one, e
 bool dtype_numeric(int dtype);
 /* Bytes of an element; 0: elements are not whole bytes. */
 int dtype_size(int dtype);
-static inline bool dtype_is_byte(int dtype) { return dtype == DT_INT8 || dtype == DT_UINT8; }
 ComputeClass view_class(const View *view, int n); /* the widest class of n views: double, else
                                                      float, uint64, int64 */
 int class_dtype(ComputeClass);
-bool view_is_dense(const View *);
 bool view_is_packed(const View *); /* dense if its axes are put into some order */
 /* Whether axis 1 has stride 1 and neighbouring places are further apart. */
 bool view_is_channels_last(const View *);
@@ -262,6 +260,8 @@ typedef struct Joined {
 bool joined_enter(Joined *, int i); /* adds value i to `absorbed`; false: there is no room */
 /* Whether the absorbed values are read only by value i and by each other. */
 bool joined_alone(const Scalar code[], int ncode, int i, const Joined *);
+/* Whether such groups contain instructions of this kind. */
+bool activation_gate(int op);
 /* Matches value i as Simd.gate_sigmoid or, by_erf, Simd.gate_erf of value x. False: it is neither,
    or an inner value is read elsewhere, too. */
 bool activation_match(const Scalar code[], int ncode, int i, bool *by_erf, Joined *);

@@ -197,13 +197,15 @@ static bool possible(const View *y, const View *x, const View *index) {
    the indexed one, remain in block[] alone, unless the blocks are too small and no rows. */
 static void split_blocks(View each[4], View block[2], int axis) {
     const View *index = &each[3];
-    bool repeated[STEP_RANK] = {false}, pays = false;
+    const int last = index->rank - 1;
+    bool repeated[STEP_RANK] = {false};
     int64_t count = 1;
-    for (int a = 0; a < index->rank; a++) {
+    for (int a = 0; a <= last; a++) {
         repeated[a] = a != axis && index->stride[a] == 0;
         if (repeated[a]) count *= index->dim[a];
-        pays = count >= BLOCK || (repeated[a] && index->dim[a] > 1); /* at last: short rows */
     }
+    const bool rows = last >= 0 && repeated[last] && index->dim[last] > 1,
+               pays = count >= BLOCK || rows;
     block[0] = each[1], block[1] = each[2];
     for (int a = 0; a < index->rank; a++)
         if (!pays || !repeated[a]) block[0].dim[a] = block[1].dim[a] = 1;

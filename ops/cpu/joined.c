@@ -128,11 +128,12 @@ static bool gated(const Scalar code[], int i, int gate, int x, Joined *r) {
     return true;
 }
 
+bool activation_gate(int op) { return op == C_SIGMOID || op == C_TANH || op == C_ERF; }
 bool activation_match(const Scalar code[], int ncode, int i, bool *by_erf, Joined *r) {
     if (code[i].op != C_MUL && code[i].op != C_DIV) return false;
     for (int gate = i - 1; gate > 0 && gate > i - JOINED_MOST; gate--) {
         const int op = code[gate].op;
-        if (op != C_SIGMOID && op != C_TANH && op != C_ERF) continue;
+        if (!activation_gate(op)) continue;
         for (int x = code[gate].a; x >= 0 && x > gate - JOINED_MOST; x--)
             if (code[x].op != C_CONST && gated(code, i, gate, x, r) &&
                 joined_alone(code, ncode, i, r)) {

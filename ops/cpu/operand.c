@@ -82,15 +82,6 @@ int class_dtype(ComputeClass c) {
     return dtype[c];
 }
 
-bool view_is_dense(const View *v) {
-    int64_t stride = 1;
-    for (int i = v->rank - 1; i >= 0; i--) {
-        if (v->dim[i] > 1 && v->stride[i] != stride) return false;
-        stride *= v->dim[i];
-    }
-    return true;
-}
-
 bool view_is_packed(const View *v) {
     int64_t stride[STEP_RANK];
     packed_strides(v, stride);

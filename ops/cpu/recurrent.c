@@ -238,9 +238,9 @@ static bool lengths_fit(const RecurrentRun *run) {
     return true;
 }
 /* ---- the product of the input */
-/* Whether no element is so much greater than the mean of the others that these would lose digits
-   where a row is represented by whole numbers. There is room for the row. */
-static bool is_even(const Simd *simd, const float *row, int64_t n, float *room) {
+/* Whether no element exceeds the mean of the others so far that the others would lose digits when
+   the row is represented by whole numbers. room: space for the row. */
+static bool has_no_outlier(const Simd *simd, const float *row, int64_t n, float *room) {
     enum { FAR = 16 };
     double sum = 0;
     float most = 0;
@@ -262,8 +262,8 @@ static void enter_inputs(const RecurrentRun *run, int d) {
         const float *from =
             float_at(x, run->slot, j / x->dim[1] * x->stride[0] + j % x->dim[1] * x->stride[1]);
         float *to = scratch(run, r->inputs.at) + j * levels_row(l);
-        bytes[j] =
-            is_even(run->simd, from, x->dim[2], to) && levels_enter_bytes(run->simd, l, to, from);
+        bytes[j] = has_no_outlier(run->simd, from, x->dim[2], to) &&
+                   levels_enter_bytes(run->simd, l, to, from);
         if (!bytes[j]) levels_enter(run->simd, l, to, from, 1);
     }
 }

@@ -41,18 +41,13 @@ static bool rows_well_formed(const Step *s) {
 /* Counts the instructions that cost more than reading a value again. */
 static int count_costly(const Step *s) {
     int n = 0;
-    for (int i = 0; i < s->ncode; i++) {
-        const int op = s->code[i].op;
-        n += op == C_POW || op == C_EXP || op == C_LOG || (op >= C_SIGMOID && op <= C_COS);
-    }
+    for (int i = 0; i < s->ncode; i++) n += op_is_function(s->code[i].op);
     return n;
 }
 /* Whether there are activations, which element-wise programs compute in fewer passes (joined.c). */
 static bool has_activation(const Step *s) {
-    for (int i = 0; i < s->ncode; i++) {
-        const int op = s->code[i].op;
-        if (op == C_SIGMOID || op == C_TANH || op == C_ERF) return true;
-    }
+    for (int i = 0; i < s->ncode; i++)
+        if (activation_gate(s->code[i].op)) return true;
     return false;
 }
 /* Steps of any layout are accepted, because the planner may choose another layout later. */

@@ -58,6 +58,11 @@ typedef enum FurtherOp {
 static inline int op_values(int op) {
     return op < SCALAR_OP_COUNT ? scalar_values(op) : op < F_BITS_AND ? 1 : 2;
 }
+/* Whether an instruction costs as much as several sums or products. */
+static inline int op_is_function(int op) {
+    return op == C_POW || op == C_MOD || op == C_EXP || op == C_LOG ||
+           (op >= C_SIGMOID && op <= C_COS) || op >= SCALAR_OP_COUNT;
+}
 
 enum {
     SIMD_TYPES = DT_BFLOAT16 + 1,   /* entries of tables by element type */

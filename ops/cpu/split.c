@@ -64,13 +64,9 @@ static int64_t elements_of(const View *v) {
 static int64_t nanoseconds_of_sums(int64_t sums, int64_t terms, int64_t inputs) {
     return sums * terms / (inputs == 1 ? 20 : inputs < 8 ? 30 : 50);
 }
-static bool is_function(int op) {
-    return op == C_POW || op == C_MOD || op == C_EXP || op == C_LOG ||
-           (op >= C_SIGMOID && op <= C_COS) || op >= SCALAR_OP_COUNT;
-}
 static int64_t nanoseconds_of_code(const Step *s) {
     int64_t each = 2 * s->nview + s->ncode;
-    for (int i = 0; i < s->ncode; i++) each += is_function(s->code[i].op) ? 8 : 0;
+    for (int i = 0; i < s->ncode; i++) each += op_is_function(s->code[i].op) ? 8 : 0;
     return view_count(&s->view[0]) * each / 40;
 }
 /* Estimates how many nanoseconds the step takes on one thread: the greater of the times for

@@ -368,8 +368,7 @@ static void take_loads(const Simd *simd, Vector *v) {
 Vector *vector_new(Build *b, const View *view, int nview, const View *acc, const Scalar *code,
                    int ncode) {
     if (ncode < 1 || ncode > MAX_CODE)
-        return build_fail(b, "elementwise: the program is empty or has more than 256 instructions"),
-               NULL;
+        return build_fail(b, "elementwise: the program is empty or too long"), NULL;
     Making m = {.b = b, .v = ARENA_NEW(b->arena, Vector, 1)};
     Vector *v = m.v;
     v->source = ARENA_NEW(b->arena, Source, 2 * ncode); /* room for views and for the constants that

@@ -5,8 +5,9 @@
 #include "ops/cpu/cpu.h"
 
 /* BLOCK: the most bytes of a tile. FLOATS: the most elements of a tile of floats. LONG: the same
-   for programs that need no registers. MAX_CODE: the most instructions of a program. */
-enum { BLOCK = 4096, FLOATS = 512, LONG = 4096, MAX_CODE = 256 };
+   for programs that need no registers. MAX_CODE: the most instructions of a program, of which
+   the back end adds up to six. */
+enum { BLOCK = 4096, FLOATS = 512, LONG = 4096, MAX_CODE = STEP_CODE + 6 };
 
 /* An operand of the program: a view or a constant. */
 typedef struct Source {

@@ -1,4 +1,4 @@
-/* window.c -- describes the windows of a convolution or pool with always three spatial axes,
+/* window.c -- describes the windows of a convolution or pool always with three spatial axes,
    however many the step has. */
 #include "ops/cpu/cpu.h"
 #include <string.h>

@@ -25,9 +25,9 @@ static bool zeros_are(const StepBuf *b, const View *zero, int64_t is) {
 /* Weights as signed 8-bit integers. */
 typedef struct Signed {
     View view;
-    View made;  /* the buffer that a step must fill with w - less; rank -1: none is needed */
-    bool whole; /* `less` is the zero points, else 128, and a correction must be added to the sums
-                   unless all zero points are 128 */
+    View made;        /* the buffer that a step must fill with w - less; rank -1: none is needed */
+    bool minus_zeros; /* `made` is w minus its zero points; otherwise w - 128, and a correction must
+                         be added to the sums unless all zero points are 128 */
     bool needs_correction;
 } Signed;
 /* Whether w and its zero points are known and all differences fit into 8 signed bits. */
@@ -52,9 +52,9 @@ static bool signed_weights(StepBuf *b, const View *w, const View *zero, int axis
     if (w->dtype == DT_INT8 && zeros_are(b, zero, 0)) return true;
     for (int k = 0; k < w->rank; k++)
         if (w->stride[k] == 0) once.dim[k] = 1;
-    y->whole = differences_fit(b, &once, zero, axis);
-    if (w->dtype == DT_INT8 && !y->whole) return false;
-    y->needs_correction = !y->whole && !zeros_are(b, zero, 128);
+    y->minus_zeros = differences_fit(b, &once, zero, axis);
+    if (w->dtype == DT_INT8 && !y->minus_zeros) return false;
+    y->needs_correction = !y->minus_zeros && !zeros_are(b, zero, 128);
     if ((y->needs_correction && zero && zero->rank > 1) ||
         !step_buffer(b, DT_INT8, once.rank, once.dim, &y->made))
         return false;
@@ -65,7 +65,7 @@ static bool signed_weights(StepBuf *b, const View *w, const View *zero, int axis
 static void add_signed(StepBuf *b, const Signed *y, const View *w, const View *zero, int axis) {
     View v = *w;
     memcpy(v.dim, y->made.dim, sizeof v.dim);
-    if (y->whole) exact_less(b, &y->made, &v, zero, axis);
+    if (y->minus_zeros) exact_less(b, &y->made, &v, zero, axis);
     else
         step_code(b, step_add(b, S_EWISE, 2, (const View[]){y->made, v}), 3,
                   (const Scalar[]){{.op = C_VIEW, .a = 1},

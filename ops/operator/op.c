@@ -165,7 +165,7 @@ int axis(Call *c, int attr, int rank) { return axis_at(c, attr, 0, rank); }
 
 bool is_float(const Type *t) { return dtype_class(t->dtype) == 'F'; }
 bool is_integer(const Type *t) { return dtype_is_integer(t->dtype); }
-bool is_byte(const Type *t) { return is_integer(t) && dtype_bits(t->dtype) == 8; }
+bool is_byte(const Type *t) { return dtype_is_byte((int)t->dtype); }
 const char *dtypes_agree(Call *c, const char *classes) {
     for (int k = 1; k < c->nin; k++)
         if (c->in[k] && c->in[k]->dtype != c->in[0]->dtype)

@@ -14,9 +14,7 @@ bool sig_lower_view(World *w, Sig sig, int port, Sizes sizes, const View in[], c
 
 /* Lowers a reshape to a copy, if y is dense. The copy writes y as a view with the sizes of x. */
 static bool lower_reshape(StepBuf *b, const View *x, const View *y) {
-    View dense = view_dense(y->slot, y->dtype, y->rank, y->dim);
-    for (int k = 0; k < y->rank; k++)
-        if (y->dim[k] > 1 && y->stride[k] != dense.stride[k]) return false;
+    if (!view_is_dense(y)) return false;
     View as_x = view_dense(y->slot, y->dtype, x->rank, x->dim);
     as_x.offset = y->offset;
     step_copy(b, &as_x, x);

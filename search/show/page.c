@@ -338,7 +338,7 @@ static void add_pictures(const Changes *c, const Pictures *p, Text *t) {
 }
 
 void page_print(const Changes *c, const Pictures *p, bool changed, Text *t) {
-    const char *slash = strrchr(c->r->in, '/'), *name = slash ? slash + 1 : c->r->in;
+    const char *name = path_name(c->r->in);
     text_add(t, "%s<title>optimize-model: ", head);
     add_escaped(t, name);
     text_add(t, "</title></head><body>\n<h1>optimize-model: ");

@@ -195,12 +195,12 @@ static bool copy_external(Model *m, const Pieces *file, const char *path, const 
    that some model may refer to is ever replaced. */
 static bool make_store(Model *m, const ModelWrite *x, const char *path, Store *s, Pieces *file,
                        Arena *a, Error *e) {
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *base = path_name(path);
     for (int k = 0;; k++) {
         bool own = false, same;
         Error ignored = {0};
         s->name = k ? arena_format(a, "%s.data%d", base, k) : arena_format(a, "%s.data", base);
-        s->path = arena_format(a, "%.*s%s", (int)(base - path), path, s->name);
+        s->path = path_beside(a, path, s->name);
         for (MappedFile *f = m->external; f; f = f->next) own |= strcmp(f->path, s->name) == 0;
         if (own) continue;
         s->pieces = pieces_new(a);
@@ -212,7 +212,7 @@ static bool make_store(Model *m, const ModelWrite *x, const char *path, Store *s
 }
 
 bool model_weights_name(const char *path, const char *name) {
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *base = path_name(path);
     const size_t n = strlen(base);
     return !strncmp(name, base, n) && !strncmp(name + n, ".data", 5) &&
            !name[n + 5 + strspn(name + n + 5, "0123456789")];
@@ -229,10 +229,9 @@ typedef struct Outdated {
 
 static bool note_outdated(void *user, const char *location) {
     Outdated *o = user;
-    const char *slash = strrchr(o->path, '/'), *base = slash ? slash + 1 : o->path;
     if (!model_weights_name(o->path, location)) return true;
     ARENA_GROW(o->arena, o->v, o->room, o->n + 1);
-    o->v[o->n++] = arena_format(o->arena, "%.*s%s", (int)(base - o->path), o->path, location);
+    o->v[o->n++] = path_beside(o->arena, o->path, location);
     return true;
 }
 
@@ -257,10 +256,10 @@ static bool write_both(const Model *m, const char *path, const Store *s, const P
         return false;
     }
     for (int k = 0; k < old.n; k++) {
-        const char *name = old.v[k], *slash = strrchr(name, '/');
+        const char *name = old.v[k];
         bool kept = s->pieces.n && strcmp(name, s->path) == 0;
         for (MappedFile *f = m->external; f; f = f->next)
-            kept |= strcmp(f->path, slash ? slash + 1 : name) == 0;
+            kept |= strcmp(f->path, path_name(name)) == 0;
         if (!kept) unlink(name);
     }
     return true;

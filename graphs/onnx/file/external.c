@@ -266,8 +266,7 @@ static bool copy_one(void *user, const char *location) {
 
 /* The copier for a result at this path. */
 static Copier copier_to(Model *m, const char *path, Arena *a, Error *e) {
-    const char *slash = strrchr(path, '/');
-    const size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+    const size_t folder = (size_t)(path_name(path) - path);
     return (Copier){.m = m, .arena = a, .folder = arena_string(a, path, folder), .e = e};
 }
 

@@ -277,10 +277,9 @@ static void unmap(void *model) {
 
 Model *model_open_with(World *w, const char *path, const OpenOptions *open, Error *e) {
     Model *m = ARENA_NEW(w->arena, Model, 1);
-    const char *base_path = open->base_path ? open->base_path : path,
-               *slash = strrchr(base_path, '/');
+    const char *base_path = open->base_path ? open->base_path : path;
     m->w = w, m->path = arena_string(w->arena, path, strlen(path));
-    m->folder = arena_string(w->arena, base_path, slash ? (size_t)(slash - base_path) + 1 : 0);
+    m->folder = arena_string(w->arena, base_path, (size_t)(path_name(base_path) - base_path));
     m->borrowed = open->bytes != NULL;
     if (m->borrowed) m->x.bytes = (Slice){open->bytes, open->nbytes};
     else if (!file_map(path, &m->x.bytes, e)) return NULL;

@@ -3,6 +3,7 @@ find the same classes with any seed, and find with representatives alone what al
 
 import json, os, random, shutil, subprocess, time
 import pytest
+from small_models import ASAN
 from test_generator import BUILD, generate
 
 # ---- the same bytes
@@ -23,7 +24,9 @@ def alone():
     "processes, more",
     [(1, []), (2, []), (4, []), (3, ["--memory-limit", "100K"]), (3, ["--resume"])],
 )
-def test_mpi_gives_the_same(alone, processes, more, tmp_path):
+def test_mpi_gives_the_same(alone, processes, more, tmp_path, monkeypatch):
+    if ASAN:  # Open MPI leaks
+        monkeypatch.setenv("ASAN_OPTIONS", "detect_leaks=0")
     root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
     mpirun = [
         "mpirun",

@@ -4,6 +4,7 @@ which they come is never in memory as a whole beside them."""
 import json, os, subprocess, sys, time
 import numpy, onnx, pytest
 from onnx import TensorProto, helper, numpy_helper
+from small_models import ASAN
 
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
 BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"))
@@ -93,7 +94,7 @@ def test_roundings_are_tried_one_by_one(tmp_path, sizes):
     said = json.loads((tmp_path / "r.json").read_text())
     assert said["check"]["max_absolute"] > 1 and said["check"]["unstable"], done.stdout
     assert "roundings alone move the original's outputs as far" in done.stdout
-    assert said["peak_mb"] < 300, "the factors of one graph take 36 MB"
+    assert ASAN or said["peak_mb"] < 300, "the factors of one graph take 36 MB"
 
 
 def test_a_measuring_process_that_waits_keeps_no_weights(tmp_path):

@@ -134,7 +134,7 @@ UNMADE += ["--also-threads 2", "--save-as-external-data"]
         ),
         ("--cost nodes --measure-with cat", "--cost: nodes is a cost of the built-in runtime"),
         ("--also-threads 2", "--also-threads: the built-in runtime is timed on --threads alone"),
-        ("--also-threads 2 --measure-with cat", "--also-threads: a command of one's own decides"),
+        ("--also-threads 2 --measure-with cat", "--also-threads: your own command decides"),
         ("--effort thorough", "--effort: it limits a search with --measure-with"),
         ("--steps 3 --measure-with cat", "--steps: it limits a search for the built-in runtime"),
         ("--check=0 --rtol 0.1", "--rtol: nothing is compared with --check=0"),

@@ -3,7 +3,7 @@
 import json, os, re, subprocess, time
 import numpy, onnx, pytest
 from onnx import helper, numpy_helper
-from small_models import BUILD, PROGRAM, SHAPE, agree, net, roots, save, tensor
+from small_models import ASAN, BUILD, PROGRAM, SHAPE, agree, net, roots, save, tensor
 
 
 def peak_of(words):
@@ -22,9 +22,7 @@ def peak_of(words):
     return peak
 
 
-@pytest.mark.skipif(
-    "asan" in os.path.basename(BUILD), reason="AddressSanitizer keeps what was freed"
-)
+@pytest.mark.skipif(ASAN, reason="AddressSanitizer keeps what was freed")
 def test_memory(tmp_path, rules):
     """Weights are not copied for every stage of a run. Here every weight changes, so that nothing
     is shared. Allowed are both files, mapped, the result with the constants computed for it, and

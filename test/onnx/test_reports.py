@@ -4,7 +4,7 @@ for Graphviz, the list of rules, and the report."""
 import json, os, re, shutil, sqlite3, subprocess, xml.etree.ElementTree as etree
 import numpy, onnx, pytest
 from onnx import helper
-from small_models import PROGRAM, ROOT, SHAPE, net, roots, save, target, tensor
+from small_models import ASAN, PROGRAM, ROOT, SHAPE, net, roots, save, target, tensor
 
 
 def count(text):
@@ -349,6 +349,7 @@ def test_a_dry_run_tells_the_size_of_the_file_that_it_does_not_write(optimize, c
         assert size["before"] != size["after"]
 
 
+@pytest.mark.skipif(ASAN, reason="AddressSanitizer needs as much memory as the parent")
 def test_memory_is_that_of_the_run(optimize, tmp_path):
     """The size of the parent, 600 MB, does not count as memory of a small run."""
     ballast, report = bytearray(b"x") * (600 << 20), tmp_path / "r.json"

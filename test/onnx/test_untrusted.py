@@ -4,6 +4,7 @@ or succeeds, within bounds of time and memory."""
 import os, resource, subprocess, time
 import onnx, pytest
 from onnx import helper
+from small_models import ASAN
 
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
 BUILD = os.path.join(ROOT, os.environ.get("ISOMER_BUILD", "build"))
@@ -12,11 +13,11 @@ PROGRAM, ROUNDTRIP = os.path.join(BUILD, "optimize-model"), os.path.join(
 )
 INVALID, LIMIT, ENVIRONMENT = 3, 4, 5
 SECONDS, MEMORY = 60, 4 << 30
-SANITIZED = "asan" in BUILD or os.environ.get("ISOMER_VALGRIND")
+UNLIMITED = ASAN or os.environ.get("ISOMER_VALGRIND")
 
 
 def bounded():
-    if not SANITIZED:
+    if not UNLIMITED:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 

@@ -4,6 +4,7 @@ runs out, and what its JSON file says."""
 import json, os, resource, signal, subprocess
 import pytest
 from conftest import SLOWER
+from small_models import ASAN
 
 BUILD = os.environ.get("ISOMER_BUILD", "build")
 PROGRAM = os.path.join(BUILD, "verify-rules")
@@ -12,7 +13,7 @@ TASO = "test/cases/taso/graph_subst.pb"
 
 
 WITHIN_LIMITS = pytest.mark.skipif(
-    os.path.basename(BUILD) == "asan" or SLOWER > 1,
+    ASAN or SLOWER > 1,
     reason="AddressSanitizer and emulators need address space of their own",
 )
 

@@ -8,7 +8,7 @@ the question, verify-rules proves the answers, and optimize-model times, in one 
 answers, the library and the discovered rules make of the node. A ratio is the time of the original
 divided by that of the rewritten node; where optimize-model repeats the measurement to confirm it,
 the last one counts. Steps whose results are in BUILD/atlas are not repeated, so an interrupted run
-continues. Cases are timed in turns over the operators, so that a run that --time ends early has
+continues. Cases are timed in turn over the operators, so that a run that --time ends early has
 timed some cases of each.
 
 usage: atlas.py [WORD..] [--target onnxruntime] [--jobs N] [--steps N] [--effort quick]
@@ -207,7 +207,7 @@ def in_turn(entries):
     for entry in entries:
         by_operator.setdefault(entry.case.op, []).append(entry)
     turns = itertools.zip_longest(*by_operator.values())
-    return [entry for turn in turns for entry in turn if entry]
+    return [entry for turn in turn for entry in turn if entry]
 
 
 def cells_of(rows, own):

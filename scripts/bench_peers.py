@@ -9,7 +9,7 @@ Runtime refuses it or computes outputs of other shapes or types than the origina
 wrong if an output differs by more than 1e-4 of its largest element (1e-2 in models of 16-bit
 floats) and by more than the original's moves when its inputs and constants change by a rounding
 (compare_onnx.py). Then the original, a re-saved copy of it as a control, and all results are timed
-in turns on one thread, in 3 blocks of 7 rounds, each with new sessions. The ratio of a file is the
+in turn on one thread, in 3 blocks of 7 rounds, each with new sessions. The ratio of a file is the
 median over the rounds of a block of the original's time divided by its own, and then the geometric
 mean over the blocks. Memory lies on large pages, since on pages of 4 KiB sessions of one file
 differ by up to 30 %; on these, which ONNX Runtime has by default, our results are timed too, in 8

@@ -4,7 +4,7 @@
     bench-unseen table BEFORE AFTER
 
 `run` optimizes each model with an empty cost file. Then it times the original, a copy of it and the
-result in turns; the gain is the median over the rounds of the original's time divided by the
+result in turn; the gain is the median over the rounds of the original's time divided by the
 result's. The result and a line of results.json are written into FOLDER. Models that are in
 results.json already are skipped. Exit status: 1 if a model failed, 2 if a file is missing.
 `table` prints a comparison of two such folders, made by two versions of the program, as Markdown.

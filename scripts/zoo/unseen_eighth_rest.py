@@ -353,7 +353,7 @@ class Relations(nn.Module):
 
 
 class Decisions(nn.Module):
-    """A decision transformer: returns, states and actions in turns, under a causal mask."""
+    """A decision transformer: returns, states and actions in turn, under a causal mask."""
 
     def __init__(self, c=128, state=17, action=6, steps=20):
         super().__init__()

@@ -2,6 +2,7 @@
    is a constant if possible; otherwise it is computed in the model from the sizes of values that
    exist there, by Shape and a slice of its result. */
 #include "graphs/onnx/export/emit_draft.h"
+#include "ops/operator/value.h"
 #include <string.h>
 
 bool draft_fail(Draft *d, const char *why) {
@@ -102,9 +103,13 @@ static Value composed_value(Draft *d, Poly p, int depth) {
     if (s) {
         SymbolDef def = symbol_def(w, s);
         if (def.kind != SYM_FLOOR && def.kind != SYM_MIN) return 0;
-        return binary_node(w, def.kind == SYM_FLOOR ? &op_div : &op_min,
-                           size_value(d, def.arg[0], depth + 1),
-                           size_value(d, def.arg[1], depth + 1));
+        Value x = size_value(d, def.arg[0], depth + 1);
+        const Value by = size_value(d, def.arg[1], depth + 1);
+        if (def.kind == SYM_MIN) return binary_node(w, &op_min, x, by);
+        /* ONNX's Div rounds towards 0, but not what is divisible. */
+        if (x && by && !value_natural_by_cases(w, def.arg[0]))
+            x = binary_node(w, &op_sub, x, binary_node(w, &op_mod, x, by));
+        return binary_node(w, &op_div, x, by);
     }
     Monomial m;
     for (PolyScan scan = poly_scan(w, p); poly_next(&scan, &m);) {

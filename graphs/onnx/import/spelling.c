@@ -165,12 +165,23 @@ bool import_broadcast_axis(Import *s, int attr) {
 }
 
 /* Clamps the start or end of a slice with a positive step to 0..n. Converters write 10^9 or more
-   for "to the end"; no axis is that long. */
+   for "to the end"; no axis is that long. What is negative counts from the end, so the sign must be
+   the same for all sizes; n - 1, which is negative for an empty axis only, is clamped to 0 there,
+   too. */
 static Poly slice_bound(Import *s, Poly n, Poly at) {
     const int64_t limit = 1000000000 - 1;
     const Poly zero = whole_number(s, 0);
     int64_t k;
-    if (!poly_constant(s->w, at, &k)) return at == n ? n : min_size(s, at, n);
+    if (!poly_constant(s->w, at, &k)) {
+        const Poly last = poly_sub(s->w, n, whole_number(s, 1)),
+                   less = poly_sub(s->w, poly_scale(s->w, at, -1), whole_number(s, 1));
+        if (at == n) return n;
+        if (at == last) return max_size(s, at, zero);
+        if (value_natural_by_cases(s->w, at)) return min_size(s, at, n);
+        if (value_natural_by_cases(s->w, less)) return max_size(s, poly_add(s->w, n, at), zero);
+        import_fail(s, "a bound of a slice that is negative for some sizes only");
+        return zero;
+    }
     return k < -limit  ? zero
            : k > limit ? n
            : k < 0     ? max_size(s, poly_add(s->w, n, at), zero)
@@ -200,7 +211,7 @@ static bool slice_axis(Import *s, Poly n, Poly from, Poly to, int64_t step, Poly
                                       whole_number(s, step));
     int64_t none;
     if (poly_constant(s->w, *size, &none) && none == 0) *start = zero;
-    return !overflow_noted(s->w);
+    return !overflow_noted(s->w) && !s->why;
 }
 
 /* Gets the step of entry k, along an axis of size n. */

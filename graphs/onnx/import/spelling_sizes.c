@@ -2,6 +2,7 @@
    transposed convolution. */
 #include "graphs/onnx/items.h"
 #include "ops/core/element.h"
+#include "ops/operator/value.h"
 #include <math.h>
 #include <string.h>
 
@@ -77,7 +78,9 @@ bool import_range(Import *s, int attr) {
         step > 0 ? poly_sub(s->w, limit.v[0], start.v[0]) : poly_sub(s->w, start.v[0], limit.v[0]);
     int64_t by = step > 0 ? step : -step;
     Poly n = poly_floor(s->w, poly_add(s->w, length, poly_int(s->w, by - 1)), poly_int(s->w, by));
-    if (poly_constant(s->w, n, &none) && none < 0) n = poly_int(s->w, 0);
+    if (poly_constant(s->w, n, &none)) n = poly_int(s->w, none < 0 ? 0 : none);
+    else if (!value_natural_by_cases(s->w, n))
+        n = poly_sub(s->w, n, poly_min(s->w, n, poly_int(s->w, 0)));
     give_dtype(s, value_type(s->w, s->in[0])->dtype);
     return give_int(s, "start", start.v[0]) && give_int(s, "n", n) &&
            give_int(s, "step", delta.v[0]);

@@ -47,6 +47,16 @@ static bool split_heads(Call *c, int input, int heads, Dims *out) {
     return *out = (Dims){4, {x.v[0], h, x.v[1], d}}, true;
 }
 
+/* Whether the axes of a mask but the last one may be broadcast to those of q, [b, h, s, d]. Sizes
+   that are not known are checked where the kernel runs. */
+static bool mask_fits(Call *c, Dims mask, const Dims *q) {
+    int64_t n, of;
+    for (int j = 0; j < mask.n - 1; j++)
+        if (is_const(c, mask.v[j], &n) && n != 1 && is_const(c, q->v[j + 4 - mask.n], &of) &&
+            n != of)
+            return false;
+    return true;
+}
 static const char *shape(Call *c) {
     Dims q, k, v;
     Poly before = 0;
@@ -65,13 +75,25 @@ static const char *shape(Call *c) {
     if (given(c, PAST_KEY)) {
         if (c->in[PAST_KEY]->dim.n != 4 || c->in[PAST_VALUE]->dim.n != 4)
             return "past key and past value need four axes";
-        before = c->in[PAST_KEY]->dim.v[2];
-        need_eq(c, c->in[PAST_VALUE]->dim.v[2], before);
+        const Dims past_k = c->in[PAST_KEY]->dim, past_v = c->in[PAST_VALUE]->dim;
+        if (c->in[PAST_KEY]->dtype != c->in[K]->dtype ||
+            c->in[PAST_VALUE]->dtype != c->in[V]->dtype)
+            return "past keys or values have another element type than the new ones";
+        before = past_k.v[2];
+        need_eq(c, past_v.v[2], before);
+        for (int j = 0; j < 4; j++) {
+            if (j == 2) continue;
+            need_eq(c, past_k.v[j], k.v[j]), need_eq(c, past_v.v[j], v.v[j]);
+        }
     }
     if (given(c, MASK) && (c->in[MASK]->dim.n < 1 || c->in[MASK]->dim.n > 4))
         return "the mask has the wrong rank";
-    if (given(c, LENGTHS) && c->in[LENGTHS]->dim.n != 1)
-        return "the lengths must be a tensor of one axis";
+    if (given(c, MASK) && !mask_fits(c, c->in[MASK]->dim, &q))
+        return "the mask does not match batch, heads or queries";
+    if (given(c, LENGTHS)) {
+        if (c->in[LENGTHS]->dim.n != 1) return "the lengths must be a tensor of one axis";
+        need_eq(c, c->in[LENGTHS]->dim.v[0], q.v[0]);
+    }
     for (int j = 0; j < c->nout; j++) c->out[j] = *c->in[j == ATTENTION_PRESENT_VALUE ? V : Q];
     Poly all = poly(c, "t + p", k.v[2], before);
     c->out[ATTENTION_Y].dim = c->in[Q]->dim.n == 4
@@ -210,7 +232,9 @@ static int kernel(const Step *s, void *const slot[]) {
     const View *scores = &s->view[ATTENTION_SCORES];
     Row r = {
         .s = s, .slot = slot, .keys = scores->dim[3], .cap = param_real(s->param[ATTENTION_CAP])};
-    const View *past = view(&r, ATTENTION_PAST_KEY), *lengths = view(&r, ATTENTION_LENGTHS);
+    const View *past = view(&r, ATTENTION_PAST_KEY), *lengths = view(&r, ATTENTION_LENGTHS),
+               *mask = view(&r, ATTENTION_MASK);
+    if (mask && !attention_mask_fits(mask, scores)) return -1;
     r.scale =
         real_or(s->param[ATTENTION_SCALE], 1 / sqrt((double)s->view[ATTENTION_PRESENT_KEY].dim[3]));
     r.past = past ? past->dim[2] : 0;

@@ -49,7 +49,14 @@ static const char *shape(Call *c) {
     for (int j = 0; c->in[PAST] && j < 4; j++)
         need_eq(c, c->in[PAST]->dim.v[j], c->out[1].dim.v[j]);
     for (int j = DECAY; j <= BETA; j++)
-        if (c->in[j] && c->in[j]->dim.n != 3) return "decay and beta must have three axes";
+        if (c->in[j]) {
+            const Dims x = c->in[j]->dim;
+            if (x.n != 3) return "decay and beta must have three axes";
+            need_eq(c, x.v[0], q.v[0]), need_eq(c, x.v[1], q.v[1]);
+            int64_t n;
+            if (!is_const(c, x.v[2], &n) || (n != g && n != (j == DECAY ? g * wide : 1)))
+                return "decay and beta do not match the heads";
+        }
     return is_float(c->in[Q]) ? NULL : "not supported for this element type";
 }
 static int params(Call *c, int64_t param[]) {

@@ -194,7 +194,7 @@ static void grow(Asking *x, const int open[], int nopen, const int banned[], int
     meet_part(x);
     if (x->n == x->most) return;
     int ban[2 * OPEN_MOST], nban = nbanned < OPEN_MOST ? nbanned : OPEN_MOST;
-    memcpy(ban, banned, (size_t)nban * sizeof *ban);
+    if (nban) memcpy(ban, banned, (size_t)nban * sizeof *ban);
     for (int k = 0; k < nopen && x->parts < PARTS_FROM; k++) {
         int next[OPEN_MOST], fresh[OPEN_MOST], n = 0;
         for (int j = k + 1; j < nopen && n < OPEN_MOST; j++) next[n++] = open[j];

@@ -46,6 +46,13 @@ enum {
     ATTENTION_LENGTHS,
     ATTENTION_VIEWS
 };
+/* Whether the axes of a mask but the last one, which is compared with the keys, are 1 or those of
+   the scores [batch, head, query, key]. */
+static inline int attention_mask_fits(const View *mask, const View *scores) {
+    for (int a = 0; a < mask->rank - 1; a++)
+        if (mask->dim[a] != 1 && mask->dim[a] != scores->dim[a + 4 - mask->rank]) return 0;
+    return 1;
+}
 #define SDPA "sdpa"
 static inline int step_is_sdpa(const Step *s) {
     return s->kind == S_OP && s->op && strcmp(s->op, SDPA) == 0;

@@ -62,6 +62,11 @@ static LoopForm form_along(const Loop *l, const LoopAffine *a, int lane) {
     return f;
 }
 
+/* A factor of more than 64 bits belongs to a variable that is always 0: a stride beyond the
+   image. */
+static int64_t wrapping_product(int64_t a, int64_t b) {
+    return (int64_t)((uint64_t)a * (uint64_t)b);
+}
 /* Decodes the index of an EX_AT into an offset: the sum of stride times index over the axes of the
    input. */
 static void take_offset(Decode *d, DecodedNode *x, int lane) {
@@ -83,7 +88,7 @@ static void take_offset(Decode *d, DecodedNode *x, int lane) {
             while (at < sum.n && sum.t[at].r != a.t[j].r) at++;
             sum.n += at == sum.n;
             sum.t[at].r = a.t[j].r;
-            sum.t[at].factor += v->stride[k] * a.t[j].factor;
+            sum.t[at].factor += wrapping_product(v->stride[k], a.t[j].factor);
         }
     }
     x->uses = sum.uses;

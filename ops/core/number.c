@@ -55,6 +55,27 @@ static bool real_equal(Number a, Number b) {
 }
 static double real_approx(Number a) { return a.real; }
 
+/* The step of a step function that is nearest to x; NaN: f has no steps. */
+static double nearest_step(Function f, double x) {
+    switch (f) {
+    case FN_SIGN:
+    case FN_DELTA: return 0;
+    case FN_FLOOR:
+    case FN_CEIL: return rint(x);
+    case FN_ROUND: return floor(x) + 0.5;
+    default: return NAN;
+    }
+}
+static Number wary_call(Function f, Number a) {
+    const double margin = 1e-9, step = nearest_step(f, a.real);
+    if (a.real != step && fabs(a.real - step) <= margin * (1 + fabs(a.real))) return real_of(NAN);
+    return real_call(f, a);
+}
+bool numbers_are_doubles(const Numbers *n) { return n == &numbers_real || n == &numbers_wary; }
+
+const Numbers numbers_wary = {"wary",     real_ratio, real_of,    real_add,  real_mul,
+                              real_most,  real_least, real_power, wary_call, real_lowest,
+                              real_known, real_equal, real_approx};
 const Numbers numbers_real = {"real",     real_ratio, real_of,    real_add,  real_mul,
                               real_most,  real_least, real_power, real_call, real_lowest,
                               real_known, real_equal, real_approx};

@@ -2,6 +2,8 @@
    functions, and the properties of every Function.
 
      real      doubles: the oracle for kernels
+     wary      doubles for finding counterexamples: a step function of a number that is within
+               rounding of a step, but not on it, is "not known"
      ratio     exact rationals of int64: a difference is a counterexample. After an overflow, or a
                function with an irrational value, the result is "not known"
      residue   residues modulo a prime p and, for exponents, modulo q = (p - 1)/2, together with a
@@ -49,7 +51,9 @@ typedef struct Numbers {
     /* the value as a double; for a residue, the double kept with it */
     double (*approx)(Number);
 } Numbers;
-extern const Numbers numbers_real, numbers_ratio, numbers_residue;
+extern const Numbers numbers_real, numbers_wary, numbers_ratio, numbers_residue;
+/* Whether numbers of the system are doubles. */
+bool numbers_are_doubles(const Numbers *);
 
 /* The properties of a function, used by the prover, by facts about ranges and by the number
    systems. */

@@ -230,7 +230,8 @@ static bool take_views(const Step *s, Attention *a) {
         if (k == ATTENTION_Y || k >= ATTENTION_Q)
             a->view[k] = by_heads(&a->view[k], k <= ATTENTION_Q ? a->heads : a->groups);
     return a->groups > 0 && a->heads % a->groups == 0 &&
-           (!mask || mask->dim[mask->rank - 1] <= a->total);
+           (!mask || (mask->dim[mask->rank - 1] <= a->total &&
+                      attention_mask_fits(mask, &a->view[ATTENTION_SCORES])));
 }
 /* Adds a copy of the view `from`, if it exists, into the present keys or values, from place `first`
    on. */

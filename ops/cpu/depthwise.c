@@ -39,8 +39,9 @@ typedef struct Stretches {
 
 /* The cells first..end-1 of the window of place i lie within the image. */
 static int64_t first_cell(const Axis *a, int64_t i) {
-    const int64_t before = a->begin - i * a->stride;
-    return before > 0 ? (before + a->dilation - 1) / a->dilation : 0;
+    const int64_t before = a->begin - i * a->stride,
+                  n = before > 0 ? (before + a->dilation - 1) / a->dilation : 0;
+    return n < a->cells ? n : a->cells;
 }
 static int64_t end_cell(const Axis *a, int64_t i) {
     const int64_t room = a->in - 1 - (i * a->stride - a->begin),

@@ -159,20 +159,20 @@ static bool is_right_gemm(const Chain *c, bool packed) {
 }
 static bool int8_gemm_try(Build *b, bool any, DnnEpilogue *f, Kernel *k) {
     const Step *s = b->step;
-    View flat[3], into[3];
+    View flat[3];
     Input x, w, bias, y;
     Chain *c = chain_typed(b, k, f->fused.whole, f->dtype, TAIL_DENSE, &y);
-    if (!c || !gemm_flatten(s, flat)) return chain_end(b, k, false);
+    if (!c) return chain_end(b, k, false);
     View views[3] = {c->tail.into, s->view[1], s->view[2]};
     Step there = *s;
     there.view = views;
-    if (!gemm_flatten(&there, into)) return chain_end(b, k, false);
+    if (!gemm_flatten(&there, flat)) return chain_end(b, k, false);
     const int rank = flat[0].rank;
     int64_t dim[STEP_RANK] = {1, 1, 1};
     dim[rank - 1] = flat[0].dim[rank - 1];
     const View line = view_dense(SLOT_SCRATCH, DT_FLOAT, rank, dim);
     f->q.mask = f->q.weight_mask = 1 << (rank - 1);
-    if (!output_at(b, c, &into[0], &y) ||
+    if (!output_at(b, c, &flat[0], &y) ||
         !typed_input_of(b, c, 1, &flat[1], s->view[1].dtype, &x) ||
         !typed_input_of(b, c, 2, &flat[2], DT_INT8, &w) ||
         (f->bias && !known_input(b, c, &line, f->bias, &bias)))

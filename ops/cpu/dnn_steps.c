@@ -188,7 +188,7 @@ int dnn_gemm_choices(const Device *d, const Step *s) {
 bool dnn_gemm_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     const Step *s = b->step;
-    View flat[3], into[3];
+    View flat[3];
     const Fused f = fused_match(b, s, s->view[0].rank - 1);
     const bool has_bias = f.whole && f.bias;
     Input x, w, bias, y;
@@ -196,12 +196,12 @@ bool dnn_gemm_build(Build *b, int choice, Kernel *k) {
        single column as if it had no gaps. */
     const bool packs = (b->weights && b->weights[2]) || s->view[0].dim[s->view[0].rank - 1] == 1;
     Chain *c = chain_new(b, k, f.whole, packs ? TAIL_DENSE : TAIL_ANY, &y);
-    if (!c || !gemm_flatten(s, flat)) return chain_end(b, k, false);
+    if (!c) return chain_end(b, k, false);
     View views[3] = {c->tail.into, s->view[1], s->view[2]};
     Step there = *s;
     there.view = views;
-    if (!gemm_flatten(&there, into)) return chain_end(b, k, false);
-    if (!output_at(b, c, &into[0], &y) || !input_of(b, c, 1, &flat[1], &x) ||
+    if (!gemm_flatten(&there, flat)) return chain_end(b, k, false);
+    if (!output_at(b, c, &flat[0], &y) || !input_of(b, c, 1, &flat[1], &x) ||
         !input_of(b, c, 2, &flat[2], &w) ||
         (has_bias && !bias_input(b, c, &f, s->view[0].rank - 1, flat[0].rank, &bias)))
         return chain_end(b, k, false);

@@ -74,10 +74,13 @@ static void list_reads(const GridSample *s, const float grid[2], Reads *r, int k
                  (down ? part[0] : 1 - part[0]) * (right ? part[1] : 1 - part[1]));
     }
 }
+/* An element of weight 0 is not read: it may be infinite, or one at the border that stands for
+   places outside. */
 static float sum_at(const Reads *r, int taps, int64_t k, const float *x) {
-    if (taps == 1) return r->weight[0][k] * x[r->offset[0][k]];
-    return r->weight[0][k] * x[r->offset[0][k]] + r->weight[1][k] * x[r->offset[1][k]] +
-           (r->weight[2][k] * x[r->offset[2][k]] + r->weight[3][k] * x[r->offset[3][k]]);
+    float p[TAPS];
+    for (int t = 0; t < taps; t++)
+        p[t] = r->weight[t][k] != 0 ? r->weight[t][k] * x[r->offset[t][k]] : 0;
+    return taps == 1 ? p[0] : p[0] + p[1] + (p[2] + p[3]);
 }
 /* Computes one channel for places that are `stride` apart in y. */
 static void sum_channel(const Reads *r, int taps, const float *restrict x, float *restrict y,

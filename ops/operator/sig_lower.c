@@ -67,7 +67,7 @@ static bool lower_for_target(StepBuf *b, Sig sig, const View in[], const View ou
     return good;
 }
 
-bool sig_lower(StepBuf *b, Sig sig, const View in[], const View out[]) {
+static bool lower_any(StepBuf *b, Sig sig, const View in[], const View out[]) {
     const SigInfo *info = sig_info(b->w, sig);
     Call c = sig_call(b->w, sig, NULL);
     int before = b->n, buffers = b->nbuffers,
@@ -85,4 +85,30 @@ bool sig_lower(StepBuf *b, Sig sig, const View in[], const View out[]) {
         if (!lower_step(b, e, info->nin, in, &out[j])) return false;
     }
     return !b->failure;
+}
+
+/* Makes negative pads before the first place a smaller view of x, so that no kernel meets them. The
+   steps are those from `from` on. */
+static bool crop_windows(StepBuf *b, int from) {
+    for (int k = from; k < b->n; k++) {
+        Step *s = &b->v[k];
+        if (s->kind != S_CONV && s->kind != S_POOL) continue;
+        const StepWindow w = step_window(s);
+        for (int a = 0; a < w.n; a++) {
+            if (w.begin[a] >= 0) continue;
+            View *view = arena_copy(b->arena, s->view, (size_t)s->nview * sizeof *view);
+            int64_t *param = arena_copy(b->arena, s->param, (size_t)s->nparam * sizeof *param);
+            const int64_t left = view[1].dim[2 + a] + w.begin[a];
+            if (left < 1) return b->failure = "negative pads that leave nothing of x", false;
+            view[1] = view_part(&view[1], 2 + a, -w.begin[a], left);
+            param[window_param(s, WINDOW_BEGINS, a)] = 0;
+            s->view = view, s->param = param;
+        }
+    }
+    return true;
+}
+
+bool sig_lower(StepBuf *b, Sig sig, const View in[], const View out[]) {
+    const int before = b->n;
+    return lower_any(b, sig, in, out) && crop_windows(b, before);
 }

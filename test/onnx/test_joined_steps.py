@@ -140,3 +140,23 @@ def test_parts_of_a_byte_on_the_host(tmp_path):
     want = numpy.int8([1, -1, -2, 1])
     assert (results(path, feed)["y"] == want).all()
     assert (results(path, feed, "--backend", plugin)["y"] == want).all()
+
+
+def test_a_product_of_bytes_in_a_concatenation(tmp_path):
+    """The rows of the batches do not follow each other in the result."""
+    agrees(
+        save(
+            tmp_path / "m.onnx",
+            """g (uint8[2,5,3] x, float[2,2,4] z) => (float[2,7,4] y)
+            <int8[3,4] w = {1, -2, 3, 4, 5, 6, 7, 8, 9, 10, 11, -12}>
+            { m = MatMulInteger (x, w) f = Cast <to = 1> (m) y = Concat <axis = 1> (f, z) }""",
+        )
+    )
+    agrees(
+        save(
+            tmp_path / "m.onnx",
+            """g (uint8[2,5,3] x, int16[2,2,4] z) => (int32[2,7,4] y)
+            <int8[3,4] w = {1, -2, 3, 4, 5, 6, 7, 8, 9, 10, 11, -12}>
+            { m = MatMulInteger (x, w) i = Cast <to = 6> (z) y = Concat <axis = 1> (m, i) }""",
+        )
+    )

@@ -34,7 +34,7 @@ static void expansion_add(Expansion *x, const char *bytes, size_t n, const char 
 static const char *token_end(const char *p) {
     if (*p == '#') return p + strcspn(p, "\n");
     if (*p == '"') {
-        p += 1 + strcspn(p + 1, "\"\n");
+        for (p++; *p && *p != '"' && *p != '\n'; p++) p += p[0] == '\\' && p[1];
         return p + (*p == '"');
     }
     const bool value = *p == '%';

@@ -2,8 +2,9 @@
 
    The canonical form numbers values and symbols in the order in which a walk from the outputs meets
    them, at the greatest lengths of the blocks. Names and the order of lines therefore do not
-   matter. A condition on each axis of a block says less at shorter lengths, so with such conditions
-   these lengths are walked, too.
+   matter, except for symbols that first occur within a sum, which come in the order of the lines. A
+   condition on each axis of a block says less at shorter lengths, so with such conditions these
+   lengths are walked, too.
 
    The digest of a verdict covers the identifier, the class, the version of the classes, the
    conditions, and the operators' definitions with the flags that classes depend on. For a rule with

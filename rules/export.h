@@ -45,6 +45,8 @@ typedef struct ExportOptions {
 /* Checks every verdict and chooses rules by the options. Returns false only if a rule's text cannot
    be read. */
 bool export_choose(World *, Arena *, const RuleSet *, const ExportOptions *, Export *, Error *);
+/* Adds the lengths of an instance's blocks, as in "@1.2"; nothing if it has none. */
+void export_lengths(const Instance *, Text *);
 /* Counts a rule that is left out for this reason. */
 void export_leave(Export *, ExportReasons *, const Rule *, const char *reason);
 

@@ -7,6 +7,7 @@
    declared, but it is the user's program that fills them. */
 #include "ops/core/facts.h"
 #include "rules/export.h"
+#include <ctype.h>
 #include <string.h>
 
 typedef struct EgglogWriter {
@@ -114,7 +115,7 @@ static void egglog_put_real(EgglogWriter *o, Ex x, Text *t) {
         if (strpbrk(own.data, "in") || strchr(own.data, 'e'))
             egglog_refuse(o, "a number with an exponent");
     } else if (n.kind == EX_PARAM) {
-        text_add(t, "?%s", world_text(o->w, n.word));
+        text_add(t, "?real-%s", world_text(o->w, n.word));
     } else egglog_refuse(o, "a number computed from other numbers");
 }
 
@@ -148,10 +149,18 @@ static int count_words(const char *text) {
     return n;
 }
 
+/* The variable of an input. Names that are no symbols of egglog are replaced by a number. */
+static void egglog_put_name(EgglogWriter *o, Value v, Text *t) {
+    const char *p = input_name(o->w, v), *name = p;
+    while (isalnum((unsigned char)*p) || (*p && strchr("_-.", *p))) p++;
+    if (*p) text_add(t, "x.%u", v);
+    else text_add(t, "x-%s", name);
+}
+
 static void egglog_put_input(EgglogWriter *o, char side, Value v, Text *t) {
     const char *name = v ? input_name(o->w, v) : NULL;
     if (!v) text_add(t, "(absent)");
-    else if (name) text_add(t, "x-%s", name);
+    else if (name) egglog_put_name(o, v, t);
     else text_add(t, "%c%u", side, v);
 }
 
@@ -203,14 +212,16 @@ static void egglog_put_side(EgglogWriter *o, const Graph *g, const char *form, c
 
 static void egglog_put_inputs(EgglogWriter *o, const Instance *i, Text *t) {
     for (int k = 0; k < i->ninput; k++) {
-        const char *name = input_name(o->w, i->input[k]);
         const Type *type = value_type(o->w, i->input[k]);
-        text_add(t, "\n   (= \"%s\" (element x-%s)) (= %d (rank x-%s))", dtype_name(type->dtype),
-                 name, type->dim.n, name);
+        Text of = text_new(o->arena);
+        egglog_put_name(o, i->input[k], &of);
+        const char *name = of.data;
+        text_add(t, "\n   (= \"%s\" (element %s)) (= %d (rank %s))", dtype_name(type->dtype), name,
+                 type->dim.n, name);
         for (int d = 0; d < type->dim.n; d++) {
             text_add(t, " (= ");
             egglog_put_entry(o, type->dim.v[d], t);
-            text_add(t, " (dim x-%s %d))", name, d);
+            text_add(t, " (dim %s %d))", name, d);
         }
     }
 }
@@ -273,7 +284,7 @@ static bool egglog_put_rule(EgglogWriter *o, const Instance *i, Text *t) {
              i->rule->name, classes_text(o->arena, i->rule->classes), i->rule->id, query.data,
              where.size ? where.data : "", o->facts.size ? "\n  " : "",
              o->facts.size ? o->facts.data : "", act.data, i->rule->name);
-    for (int g = 0; g < i->rule->ngroup; g++) text_add(t, ".%d", i->length[g]);
+    export_lengths(i, t);
     text_add(t, "\")\n");
     return true;
 }

@@ -30,22 +30,27 @@ static void put_value(const RuleSide *o, Text *graph, uint32_t number, const cha
     put_message(graph, number, &info);
 }
 
-static const char *result_name(const RuleSide *o, int k) {
-    return arena_format(o->arena, "result_%d", k);
+/* A name that no input has. */
+static const char *result_name(const RuleSide *o, const Graph *g, int k) {
+    const char *name = arena_format(o->arena, "result_%d", k);
+    for (int j = 0; j < g->nin; j++)
+        if (!strcmp(input_name(o->w, g->in[j]), name))
+            name = arena_format(o->arena, "%s_", name), j = -1;
+    return name;
 }
 
 static Text frame(const RuleSide *o, const Graph *g, const char *name) {
     Text node = text_new(o->arena), graph = text_new(o->arena), opset = text_new(o->arena),
          model = text_new(o->arena);
     for (int k = 0; k < g->nin; k++) put_text(&node, NODE_INPUT, input_name(o->w, g->in[k]));
-    for (int k = 0; k < g->nout; k++) put_text(&node, NODE_OUTPUT, result_name(o, k));
+    for (int k = 0; k < g->nout; k++) put_text(&node, NODE_OUTPUT, result_name(o, g, k));
     put_text(&node, NODE_OP_TYPE, "SideOfARule");
     put_message(&graph, GRAPH_NODE, &node);
     put_text(&graph, GRAPH_NAME, name);
     for (int k = 0; k < g->nin; k++)
         put_value(o, &graph, GRAPH_INPUT, input_name(o->w, g->in[k]), value_type(o->w, g->in[k]));
     for (int k = 0; k < g->nout; k++)
-        put_value(o, &graph, GRAPH_OUTPUT, result_name(o, k), value_type(o->w, g->out[k]));
+        put_value(o, &graph, GRAPH_OUTPUT, result_name(o, g, k), value_type(o->w, g->out[k]));
     wire_put_int(&model, MODEL_IR_VERSION, IR_VERSION);
     put_text(&model, MODEL_PRODUCER_NAME, "isomer");
     put_message(&model, MODEL_GRAPH, &graph);

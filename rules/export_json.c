@@ -13,6 +13,7 @@ typedef struct JsonWriter {
     Arena *arena; /* for one rule */
     bool *used;   /* for each operator */
     bool failed;  /* cJSON ran out of memory */
+    int dollars;  /* before the number of a result */
 } JsonWriter;
 
 /* ---- cJSON, with its failures recorded in `failed` */
@@ -152,11 +153,11 @@ static void put_node_attrs(JsonWriter *j, cJSON *to, const Node *n) {
 
 static const char *value_name(JsonWriter *j, const int *at, Value v) {
     const char *name = v ? input_name(j->w, v) : "_";
-    return name ? name : arena_format(j->arena, "$%d", at[v]);
+    return name ? name : arena_format(j->arena, "%.*s%d", j->dollars, "$$$$$$$$", at[v]);
 }
 
-/* Writes the nodes of a graph in the order in which they were made. Results are named $1, $2, ..;
-   inputs keep their names. */
+/* Writes the nodes of a graph in the order in which they were made. Results are named $1, $2, ..,
+   with more dollars if an input's name begins with as many; inputs keep their names. */
 static void put_graph(JsonWriter *j, cJSON *to, const char *name, const Graph *g) {
     NodeList live = graph_live(j->w, j->arena, g);
     int *at = ARENA_NEW(j->arena, int, value_last(j->w) + 1), results = 0;
@@ -194,6 +195,11 @@ static void put_instance(JsonWriter *j, cJSON *list, const Instance *i) {
     cJSON *to = object(j, list, NULL), *lengths = array(j, to, "lengths");
     for (int g = 0; g < i->rule->ngroup; g++) json_put_number(j, lengths, NULL, i->length[g]);
     put_variables(j, to, i);
+    j->dollars = 1;
+    for (int k = 0; k < i->ninput; k++) {
+        const int n = (int)strspn(input_name(j->w, i->input[k]), "$");
+        if (n >= j->dollars && n < 8) j->dollars = n + 1;
+    }
     cJSON *inputs = array(j, to, "inputs");
     for (int k = 0; k < i->ninput; k++) {
         cJSON *in = object(j, inputs, NULL);

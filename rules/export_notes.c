@@ -5,6 +5,11 @@
 
 const char *export_source(const Rule *rule) { return path_name(rule->file); }
 
+void export_lengths(const Instance *i, Text *t) {
+    for (int g = 0; g < i->rule->ngroup; g++)
+        text_add(t, g ? ".%d" : "@%d", i->length[g]); /* no name has an @ */
+}
+
 void export_leave(Export *x, ExportReasons *list, const Rule *rule, const char *reason) {
     int k = 0;
     while (k < list->n && strcmp(list->v[k].text, reason)) k++;

@@ -39,11 +39,20 @@ static bool onnx_write_side(OnnxWriter *o, const Graph *g, const char *name, con
 
 /* ---- the index */
 
+static void json_quote(Text *t, const char *s) {
+    text_add(t, "\"");
+    for (; *s; s++)
+        if ((unsigned char)*s < ' ') text_add(t, "\\u%04x", (unsigned)*s);
+        else text_add(t, strchr("\"\\", *s) ? "\\%c" : "%c", *s);
+    text_add(t, "\"");
+}
+
 static void onnx_put_inputs(OnnxWriter *o, const Graph *g) {
     for (int k = 0; k < g->nin; k++) {
         const Type *t = value_type(o->w, g->in[k]);
-        text_add(&o->index, "%s{\"name\":\"%s\",\"element\":\"%s\",\"shape\":[", k ? "," : "",
-                 input_name(o->w, g->in[k]), dtype_name(t->dtype));
+        text_add(&o->index, "%s{\"name\":", k ? "," : "");
+        json_quote(&o->index, input_name(o->w, g->in[k]));
+        text_add(&o->index, ",\"element\":\"%s\",\"shape\":[", dtype_name(t->dtype));
         for (int d = 0; d < t->dim.n; d++) {
             text_add(&o->index, d ? "," : "");
             poly_print(o->w, t->dim.v[d], &o->index);
@@ -71,7 +80,7 @@ static void onnx_put_entry(OnnxWriter *o, const Instance *i, const RuleSample *s
 static const char *stem_of(OnnxWriter *o, const Instance *i) {
     Text t = text_new(o->arena);
     text_add(&t, "%s", i->rule->name);
-    for (int g = 0; g < i->rule->ngroup; g++) text_add(&t, ".%d", i->length[g]);
+    export_lengths(i, &t);
     return t.data;
 }
 
@@ -139,6 +148,9 @@ static bool onnx_write_all(OnnxWriter *o, const char *path, Error *e) {
 }
 
 static bool write_folder(Export *x, const char *path, Error *e) {
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') n--;
+    path = arena_string(x->arena, path, n);
     char *folder = arena_format(x->arena, "%s.XXXXXX", path);
     if (!mkdtemp(folder)) return export_fail(path, e);
     OnnxWriter o = {.x = x,

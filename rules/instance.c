@@ -50,10 +50,19 @@ static bool where_parse(World *w, Arena *a, Instance *i, RulePart part, Lit **li
 
 /* ---- graphs */
 
+/* Walks over a rule's nodes recurse, so a side is not longer than this. */
+enum { SIDE_LINES = 10000 };
+static bool is_short(const Instance *i, const RulePart *part, Error *e) {
+    int lines = 1;
+    for (const char *p = part->text; (p = strchr(p, '\n')); p++) lines++;
+    return lines <= SIDE_LINES ||
+           error_set(e, E_INVALID, i->rule->file, "rule %s has more than %d lines on one side",
+                     i->rule->name, SIDE_LINES);
+}
 static bool side_parse(World *w, Arena *a, Instance *i, const Names *inputs, const RulePart *part,
                        Graph *out, Error *e) {
     const char *text;
-    if (!blocks_expand(a, i, part, false, &text, e)) return false;
+    if (!is_short(i, part, e) || !blocks_expand(a, i, part, false, &text, e)) return false;
     Scan s = scan_new(i->rule->file, text, strlen(text), e);
     Names names = {.arena = a};
     Value *v;

@@ -156,7 +156,7 @@ bool outline_read(Arena *a, const Rule *rule, Outline *out, Error *e) {
     if (!side_read(&from, a, &out->from)) return place_error(&rule->from, e);
     if (!side_read(&to, a, &out->to)) return place_error(&rule->to, e);
     const char *where = rule->where.text ? rule->where.text : "";
-    entries(a, where, where + strlen(where), &out->where);
+    entries(a, where, where + strcspn(where, "#"), &out->where);
     entries(a, rule->condition, rule->condition + strlen(rule->condition), &out->condition);
     all_read(a, rule->all_ranks, &out->all);
     return true;

@@ -6,7 +6,12 @@
 #include "ops/base/random.h"
 #include <string.h>
 
-enum { DRAWS = 2000, ROUNDS = 4, GREATEST = 24 };
+enum {
+    DRAWS = 2000,
+    ROUNDS = 4,
+    GREATEST = 24,
+    REALS = 29 /* real variables with values of their own */
+};
 typedef struct Draw {
     World *w;
     Arena *arena;
@@ -138,7 +143,7 @@ static bool build_sample(const Draw *d, RuleSample *out, Error *e) {
     for (int k = 0; k < i->from.nout; k++)
         root[k] = placeholder(d, arena_format(d->arena, "result %d", k), i->from.out[k]);
     for (int k = 0; k < i->nsymbol; k++) symbol[k] = poly_int(d->w, d->value[i->symbol[k]]);
-    for (int k = 0; k < i->nreal; k++) real[k] = ex_rational(d->w, 1, 2 << k);
+    for (int k = 0; k < i->nreal; k++) real[k] = ex_rational(d->w, 1, 2 << (k < REALS ? k : REALS));
     Facts *facts = facts_new(d->w, d->arena);
     Match m = {.instance = i, .input = in, .root = root, .symbol = symbol, .real = real};
     if (!match_apply(d->w, d->arena, facts, &m, right, e)) return false;

@@ -71,5 +71,12 @@ bool taso_ranks(const TasoRule *rule, int of[], bool *any_rank, const char **why
                 of[v] = r >= 0 ? r : v <= 6 ? 2 : IMAGE;
                 if (of[v] > RANK_MAX) return *why = "a rank above 8", false;
             }
+    for (int k = 0; k < rule->nout; k++)
+        for (int s = 0; s < 2; s++) {
+            const int v = -rule->out[k][s].op;
+            if (v >= TASO_VARIABLES) return *why = "too many variables", false;
+            if (v > 0 && of[v] < 0)
+                return *why = "an output is a variable that no operator reads", false;
+        }
     return true;
 }

@@ -211,20 +211,30 @@ static bool has_open_attribute(const World *w, const Node *n) {
 /* Whether a file can hold what an application made: an operator that occurs only in rules
    (OP_ON_CONSTANTS) must be computed in advance, and where ONNX requires a number, an open size
    will not do. */
-static bool can_be_written(const Derivation *d, Value v, const Match *m, const char **why) {
-    World *w = d->w;
+typedef struct Written {
+    const Derivation *d;
+    const Match *match;
+    const char *why;
+    int nseen, room;
+    Value *seen; /* results of nodes that were looked at */
+} Written;
+static bool can_be_written(Written *x, Value v) {
+    World *w = x->d->w;
     int left = LOOKED_AT;
-    if (!v || value_among(v, m->instance->ninput, m->input)) return true;
+    if (!v || value_among(v, x->match->instance->ninput, x->match->input)) return true;
     const Node n = node_get(w, v);
+    if (value_among(n.out, x->nseen, x->seen)) return true;
+    ARENA_GROW(w->scratch, x->seen, x->room, x->nseen + 1);
+    x->seen[x->nseen++] = n.out;
     if (n.op->flags & OP_ON_CONSTANTS) {
-        *why = "a value that must be computed in advance does not depend on constants alone";
+        x->why = "a value that must be computed in advance does not depend on constants alone";
         return is_computed(w, v, &left);
     }
-    if (d->library->written && has_open_attribute(w, &n) &&
-        !model_node_writable(d->library->written, n.out, why))
+    if (x->d->library->written && has_open_attribute(w, &n) &&
+        !model_node_writable(x->d->library->written, n.out, &x->why))
         return false;
     bool good = true;
-    for (int k = 0; k < n.nin && good; k++) good = can_be_written(d, n.in[k], m, why);
+    for (int k = 0; k < n.nin && good; k++) good = can_be_written(x, n.in[k]);
     return good;
 }
 
@@ -246,7 +256,6 @@ static bool apply_match(Round *r, const Match *m) {
     World *w = d->w;
     const Instance *i = m->instance;
     Error why = {0};
-    const char *unwritable = NULL;
     Value *in = ARENA_NEW(w->scratch, Value, i->ninput),
           *to = ARENA_NEW(w->scratch, Value, i->to.nout);
     Match here = *m;
@@ -255,9 +264,10 @@ static bool apply_match(Round *r, const Match *m) {
     bool good = spreads_no_infinity(w, m, in, &why) &&
                 match_apply(w, w->scratch, d->facts, &here, to, &why),
          change = false;
+    Written written = {.d = d, .match = &here};
     for (int k = 0; good && k < i->to.nout; k++)
-        if (!(good = can_be_written(d, to[k], &here, &unwritable)))
-            error_set(&why, E_CHECK, i->rule->name, "%s", unwritable);
+        if (!(good = can_be_written(&written, to[k])))
+            error_set(&why, E_CHECK, i->rule->name, "%s", written.why);
     if (!good && r->strict)
         return error_set(r->error, E_CHECK, i->rule->name,
                          "does not hold where the proof log applies it: %s", why.reason);

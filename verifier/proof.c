@@ -44,7 +44,7 @@ static void add_missing(Attempt *a, Lit l, const char *side) {
     Proof *q = &a->proof;
     Missing *v = ARENA_NEW(a->prover.arena, Missing, q->nmissing + 1);
     if (q->nmissing) memcpy(v, q->missing, sizeof *v * (size_t)q->nmissing);
-    v[q->nmissing++] = (Missing){l, side};
+    v[q->nmissing++] = (Missing){lit_restated(&a->facts, l), side};
     q->missing = v;
 }
 /* Adds the condition to the missing ones unless it follows or is there already. */

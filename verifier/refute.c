@@ -239,7 +239,7 @@ static bool number_usable(const Refute *r, Number x) {
 static bool differ(const Refute *r, Number a, Number b) {
     if (r->left_only) return number_usable(r, a) && !number_usable(r, b);
     if (!number_usable(r, a) || !number_usable(r, b)) return false;
-    if (r->num != &numbers_real) return !r->num->equal(a, b);
+    if (!numbers_are_doubles(r->num)) return !r->num->equal(a, b);
     double x = a.real, y = b.real, scale = fabs(x) > fabs(y) ? fabs(x) : fabs(y);
     return fabs(x - y) > margin * (1 + scale);
 }
@@ -270,7 +270,7 @@ static bool left_known(const Refute *r) {
 /* ---- telling */
 
 static void number_print(const Refute *r, Number x, Text *t) {
-    if (r->num == &numbers_real) text_add(t, "%.17g", x.real);
+    if (numbers_are_doubles(r->num)) text_add(t, "%.17g", x.real);
     else if (x.ratio.q == 1) text_add(t, "%lld", (long long)x.ratio.p);
     else text_add(t, "%lld/%lld", (long long)x.ratio.p, (long long)x.ratio.q);
 }
@@ -356,14 +356,14 @@ static bool compare_sides(Refute *r, Refutation *out) {
 static bool try_data(Refute *r, Refutation *out) {
     Random before = r->random;
     bool known = true;
-    r->num = r->left_only ? &numbers_real : &numbers_ratio;
+    r->num = r->left_only ? &numbers_wary : &numbers_ratio;
     if (!run_both(r)) return false;
     if (compare_sides(r, out)) return true;
     for (int k = 0; k < r->i->from.nout; k++)
         known &= any_known(r, &r->tensor[r->i->from.out[k]]) &&
                  any_known(r, &r->tensor[r->i->to.out[k]]);
     if (known || r->data == DATA_EDGES) return true; /* doubles would round such numbers */
-    r->num = &numbers_real;
+    r->num = &numbers_wary;
     r->random = before;
     if (!run_both(r)) return false;
     compare_sides(r, out);
@@ -448,7 +448,7 @@ int refute_models(World *w, Arena *arena, const Instance *i, const RefuteOptions
     Refute *r = refute_new(w, arena, i);
     int n = 0;
     if (!prepare_sides(r, o)) return 0;
-    r->num = &numbers_real;
+    r->num = &numbers_wary;
     for (int try = 0; try < TRIES && n < o->shapes; try++) {
         if (!draw_sizes(r, try) || model_known(r, n, out)) continue;
         const int64_t *value = values(r);

@@ -12,6 +12,11 @@ static Poly solved_poly(const SizeFacts *s, Poly p) {
     return s->nsolved ? poly_subst(s->w, p, s->nsolved, s->from, s->to) : p;
 }
 Lit lit_solved(const SizeFacts *s, Lit l) { return (Lit){solved_poly(s, l.p), l.eq}; }
+Lit lit_restated(const SizeFacts *s, Lit l) {
+    for (int k = s->nquotient - 1; k >= 0; k--)
+        l.p = poly_subst(s->w, l.p, 1, &s->quotient[k], &s->meaning[k]);
+    return l;
+}
 
 static void add_fact(SizeFacts *s, Lit l) {
     for (int k = 0; k < s->nfact; k++)
@@ -88,6 +93,8 @@ static bool name_quotient(SizeFacts *s, Poly e, int round) {
             add_fact(s, (Lit){rest, false});
             add_fact(s, (Lit){poly_sub(w, poly_sub(w, d.arg[1], poly_int(w, 1)), rest), false});
             if (numerator && lower(s, numerator) >= 0) add_fact(s, (Lit){q, false});
+            s->quotient[s->nquotient] = poly_is_symbol(w, q);
+            s->meaning[s->nquotient++] = poly_symbol(w, m.symbol[k]);
             substitute_symbol(s, m.symbol[k], q);
             return true;
         }
@@ -148,6 +155,8 @@ bool size_facts(World *w, Arena *arena, const Instance *i, SizeFacts *s) {
     *s = (SizeFacts){.w = w, .arena = arena};
     s->from = ARENA_NEW(arena, Symbol, SOLVED_MAX);
     s->to = ARENA_NEW(arena, Poly, SOLVED_MAX);
+    s->quotient = ARENA_NEW(arena, Symbol, SOLVED_MAX);
+    s->meaning = ARENA_NEW(arena, Poly, SOLVED_MAX);
     for (int k = 0; k < i->nsymbol; k++)
         if (i->is_size[k]) add_fact(s, (Lit){poly_symbol(w, i->symbol[k]), false});
     for (int k = 0; k < i->nwhere; k++) add_fact(s, i->where[k]);

@@ -15,6 +15,9 @@ typedef struct SizeFacts {
     int nsize; /* symbols size[k] that are known to be >= low[k], which is >= 0 */
     Symbol *size;
     int64_t *low;
+    int nquotient; /* the symbol quotient[k] stands for the quotient meaning[k] */
+    Symbol *quotient;
+    Poly *meaning;
 } SizeFacts;
 
 /* Collects what the instance assumes: need_from, where, and that sizes are not negative. Returns
@@ -22,4 +25,6 @@ typedef struct SizeFacts {
 bool size_facts(World *, Arena *, const Instance *, SizeFacts *);
 /* The literal with the solved symbols replaced by their values. */
 Lit lit_solved(const SizeFacts *, Lit);
+/* The literal in the rule's own symbols: with the quotients for which symbols stand. */
+Lit lit_restated(const SizeFacts *, Lit);
 #endif

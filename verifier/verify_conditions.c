@@ -77,7 +77,9 @@ static bool holds_under(Verify *v, const int length[], const Instance *before, c
     int known = v->trace.n;
     if (budget) o.budget = budget;
     put_in_force(v, c);
+    const char *category = v->result.category;
     bool ok = verify_instance(v, length, &i);
+    if (!ok) v->result.category = category; /* the conditions are ours: the rule is not invalid */
     *found = (Refutation){0};
     if (ok) *found = guessed ? differs_guessed(v, length, &i) : verify_differs_early(v, length, &i);
     ok = ok && !found->found && verify_prove(v, length, &i, &o, &proof);

@@ -457,3 +457,70 @@ def test_errors(tmp_path):
     assert run("--format", "json").returncode == 2
     unwritable = run("-o", tmp_path / "no" / "folder.json", "--format", "json")
     assert unwritable.returncode == 5 and "folder.json" in unwritable.stderr
+
+
+# ---- names
+
+NAMES = r"""rule twice
+  axes h = 1..2
+  %"$1" : F [n, h..]   %"a \"b" : F [n, h..]   %result_0 : F [n, h..]
+from
+  %s = add %"$1" %"a \"b"
+  %t = add %s %result_0
+  out %t
+to
+  %s = add %"a \"b" %result_0
+  %t = add %"$1" %s
+  out %t
+where n >= 1 # rows, and more than that
+
+rule twice-1
+  %x : F [n]   %y : F [n]
+from
+  %t = add %x %y
+  out %t
+to
+  %t = add %y %x
+  out %t
+"""
+
+
+def test_names_of_any_kind(tmp_path):
+    (tmp_path / "open.rules").write_text(NAMES)
+    verified = [VERIFY, tmp_path / "open.rules", "-o", tmp_path / "r.rules"]
+    done = subprocess.run(verified, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    exported(tmp_path / "r.json", tmp_path / "r.rules", "--format", "json")
+    rule = json.loads((tmp_path / "r.json").read_text())["rules"][0]
+    assert rule["where"] == ["n >= 1"]
+    for instance in rule["instances"]:
+        inputs = [x["name"] for x in instance["inputs"]]
+        made = [r["name"] for node in instance["from"]["nodes"] for r in node["results"]]
+        assert inputs == ["$1", 'a "b', "result_0"] and not set(inputs) & set(made)
+    exported(tmp_path / "onnx", tmp_path / "r.rules", "--format", "onnx")
+    entries = json.loads((tmp_path / "onnx" / "index.json").read_text())["models"]
+    files = [entry[side] for entry in entries for side in ("from", "to")]
+    assert len(files) == 6 == len(set(files)) and "twice@1.from.onnx" in files
+    for entry in entries:
+        feed = {
+            x["name"]: numpy.random.default_rng(k).random(x["shape"], "float32")
+            for k, x in enumerate(entry["inputs"])
+        }
+        one, two = (
+            onnxruntime.InferenceSession(str(tmp_path / "onnx" / entry[side])).run(None, feed)[0]
+            for side in ("from", "to")
+        )
+        assert numpy.allclose(one, two, rtol=1e-6)
+    exported(tmp_path / "r.egg", tmp_path / "r.rules", "--format", "egglog")
+    text = (tmp_path / "r.egg").read_text()
+    text = re.sub(r'"[^"\n]*"', "", re.sub(r";.*", "", text))
+    assert text.count("(") == text.count(")") and "x-a " not in text and "x-result_0" in text
+
+
+def test_a_folder_named_with_a_slash(tmp_path):
+    (tmp_path / "open.rules").write_text(NAMES)
+    subprocess.run([VERIFY, tmp_path / "open.rules", "-o", tmp_path / "r.rules"], check=True)
+    (tmp_path / "there").mkdir()
+    for name in ("there/", "new/"):
+        exported(f"{tmp_path}/{name}", tmp_path / "r.rules", "--format", "onnx")
+        assert (tmp_path / name / "index.json").exists()

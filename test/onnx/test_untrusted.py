@@ -522,3 +522,67 @@ def test_two_messages_for_one_are_refused(tmp_path, what):
     code, said = optimize(path, tmp_path)
     assert code == (INVALID if what else 0), said
     assert not what or "a second message where there can be only one" in said, said
+
+
+def taso_rule(output):
+    """A rule of TASO's format, relu x -> relu x, one of whose outputs is tensor `output` on the
+    right side."""
+
+    def varint(n):
+        n &= (1 << 64) - 1
+        bytes_ = b""
+        while n > 127:
+            bytes_, n = bytes_ + bytes([n & 127 | 128]), n >> 7
+        return bytes_ + bytes([n])
+
+    def field(number, value):
+        if isinstance(value, bytes):
+            return varint(number << 3 | 2) + varint(len(value)) + value
+        return varint(number << 3) + varint(value)
+
+    relu = field(1, 8) + field(2, field(1, -1) + field(2, 0))
+    ends = field(1, 0) + field(2, output) + field(3, 0) + field(4, 0)
+    return field(1, field(1, relu) + field(2, relu) + field(3, ends))
+
+
+@pytest.mark.parametrize("output", [-1, -5, -63, -64, -30000])
+def test_an_output_that_no_operator_reads(tmp_path, output):
+    (tmp_path / "r.pb").write_bytes(taso_rule(output))
+    program = os.path.join(BUILD, "verify-rules")
+    done = subprocess.run([program, tmp_path / "r.pb"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1, done.stderr
+    assert ("cannot be expressed" in done.stdout) == (output != -1), done.stdout
+
+
+def test_a_right_side_with_very_many_paths(tmp_path):
+    """What is written is looked at once, not once for each of 2^40 paths to it."""
+    lines = [f"  %a{k + 1} = add %a{k} %a{k}" for k in range(39)]
+    rule = [
+        *["rule doubled", "  %x : F [n]", "from", f"  %c = fill value={2**40} shape=[n]"],
+        *["  %y = mul %x %c", "  out %y", "to", "  %a0 = add %x %x", *lines, "  out %a39", ""],
+    ]
+    (tmp_path / "open.rules").write_text("\n".join(rule))
+    verify = os.path.join(BUILD, "verify-rules")
+    subprocess.run([verify, tmp_path / "open.rules", "-o", tmp_path / "r.rules"], check=True)
+    text = f"""<ir_version: 8, opset_import: ["": 17]> g (float[8] x) => (float[8] z)
+        <float[1] c = {{{2.0**40}}}> {{ y = Mul (x, c) z = Relu (y) }}"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    done = subprocess.run(
+        [PROGRAM, tmp_path / "m.onnx", "--rules", tmp_path / "r.rules", "--cost", "nodes"]
+        + ["--dry-run"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_rule_of_very_many_nodes(tmp_path):
+    lines = [f"  %a{k + 1} = neg %a{k}" for k in range(60000)]
+    rule = ["rule long", "  %a0 : F [n]", "from", *lines, "  out %a60000"]
+    (tmp_path / "r.rules").write_text("\n".join([*rule, "to", "  %y = neg %a0", "  out %y", ""]))
+    program = os.path.join(BUILD, "verify-rules")
+    done = subprocess.run([program, tmp_path / "r.rules"], capture_output=True, text=True)
+    assert done.returncode == INVALID, done.stdout[-300:] + done.stderr
+    assert "rule long has more than 10000 lines on one side" in done.stdout + done.stderr

@@ -153,7 +153,7 @@ static int by_text(const void *a, const void *b) {
 
 static void digest_kind(CutPart *p, Spelling s, char out[33]) {
     Text t = text_new(p->arena);
-    qsort(s.type, (size_t)s.n, sizeof *s.type, by_text);
+    if (s.n) qsort(s.type, (size_t)s.n, sizeof *s.type, by_text);
     for (int k = 0; k < s.n; k++)
         if (!k || strcmp(s.type[k], s.type[k - 1])) text_add(&t, "%s ", s.type[k]);
     hash_hex(t.data ? t.data : "", t.size, out);

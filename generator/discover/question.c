@@ -67,7 +67,7 @@ static int slower_first(const void *x, const void *y) {
                                       : strcmp(a->id, b->id);
 }
 void questions_sort(Questions *q) {
-    qsort(q->v, (size_t)q->n, sizeof *q->v, slower_first);
+    if (q->n) qsort(q->v, (size_t)q->n, sizeof *q->v, slower_first);
     q->ids = intern_new(q->arena); /* numbers of questions follow the new order */
     for (int k = 0; k < q->n; k++) intern_put(q->ids, q->v[k].graph, strlen(q->v[k].graph));
 }

@@ -173,6 +173,24 @@ static void cpu_forget(Kernel *k) {
 }
 static int cpu_packed(const Kernel *k, int view) { return view < 64 && k->packed >> view & 1; }
 
+/* Known contents, at addresses that are multiples of their elements' sizes: in a file they may lie
+   anywhere. Copies live as long as the arena. */
+static const void *const *aligned_weights(Arena *a, const Step *s, const void *const weights[]) {
+    if (!weights) return NULL;
+    const void **aligned = ARENA_NEW(a, const void *, s->nview);
+    for (int j = 0; j < s->nview; j++) {
+        const size_t size = (size_t)dtype_size(s->view[j].dtype);
+        int64_t low, high;
+        aligned[j] = weights[j];
+        if (!weights[j] || size < 2 || (uintptr_t)weights[j] % size == 0) continue;
+        view_extent(&s->view[j], &low, &high);
+        char *copy = arena_alloc_raw(a, (size_t)high * size);
+        memcpy(copy + (size_t)low * size, (const char *)weights[j] + (size_t)low * size,
+               (size_t)(high - low) * size);
+        aligned[j] = copy;
+    }
+    return aligned;
+}
 static Kernel *step_compile(Device *d, const Step *s, int choice, const void *const weights[],
                             size_t *workspace, CompileFailure *failure, char *why, size_t n) {
     if (n) why[0] = 0;
@@ -199,7 +217,7 @@ static Kernel *step_compile(Device *d, const Step *s, int choice, const void *co
                .scratch = scratch,
                .kernel = k,
                .step = s,
-               .weights = weights,
+               .weights = aligned_weights(scratch, s, weights),
                .failure = failure,
                .why = why,
                .nwhy = n};

@@ -10,7 +10,6 @@
 #include "ops/base/arena.h"
 #include "ops/cpu/simd.h"
 #include "ops/backend/view.h"
-#include <string.h>
 
 /* The slot of a kernel's own scratch memory (`work`, which each run gets). */
 enum { SLOT_SCRATCH = -1 };
@@ -106,12 +105,6 @@ bool view_is_packed(const View *); /* dense if its axes are put into some order 
 bool view_is_channels_last(const View *);
 static inline void *view_at(const View *v, void *const slot[], void *work) {
     return (char *)(v->slot < 0 ? work : slot[v->slot]) + v->offset * dtype_size(v->dtype);
-}
-/* An element of known weights, which may lie unaligned in a file. */
-static inline float known_float(const float *at) {
-    float x;
-    memcpy(&x, at, sizeof x);
-    return x;
 }
 /* A loop nest over all elements of view[0] and of n-1 other views of the same sizes. Axes of length
    1 are dropped; the others are in the order of view[0]'s strides, the greatest first, and are

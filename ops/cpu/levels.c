@@ -109,8 +109,7 @@ typedef struct Source { /* weight of term t and column c: known[t * term + c * c
 } Source;
 static int64_t terms_of_word(const Levels *l) { return 32 / l->bits; }
 static const float *column_of(const Levels *l, const Source *s, int64_t c) {
-    for (int64_t t = 0; t < l->terms; t++)
-        s->line[t] = known_float(s->known + t * s->term + c * s->column);
+    for (int64_t t = 0; t < l->terms; t++) s->line[t] = s->known[t * s->term + c * s->column];
     return s->line;
 }
 static int64_t block_terms(const Levels *l, int64_t b) {

@@ -200,8 +200,7 @@ static void pack_panel(const Panels *p, const Panel *panel, int width, const Sou
         const int64_t c = sweep_vector(&panel->to, (int)(j / width), width) + j % width;
         const float scale = p->e.scale ? p->e.scale[c] : 1, *from = s->known + c * s->stride;
         start[j] = p->e.shift ? p->e.shift[c] : 0;
-        for (int64_t t = 0; t < p->terms && w; t++)
-            w[t * wide + j] = known_float(from + s->at[t]) * scale;
+        for (int64_t t = 0; t < p->terms && w; t++) w[t * wide + j] = from[s->at[t]] * scale;
     }
 }
 /* The key under which the panels are shared: a digest of everything that they are made from. */

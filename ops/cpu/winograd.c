@@ -160,7 +160,7 @@ static void kernel_values(const Winograd *w, const Source *s, int64_t o, int64_t
     double rows[KERNEL][WINOGRAD_WINDOW], x[KERNEL], column[WINOGRAD_WINDOW];
     for (int i = 0; i < KERNEL; i++) {
         for (int k = 0; k < KERNEL; k++)
-            x[k] = scale * (double)known_float(known + i * stride[2] + k * stride[3]);
+            x[k] = scale * (double)known[i * stride[2] + k * stride[3]];
         kernel_to_points(rows[i], x);
     }
     for (int k = 0; k < WINOGRAD_WINDOW; k++) {

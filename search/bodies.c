@@ -172,8 +172,7 @@ bool run_optimize_bodies(Run *r, Pieces *file) {
     for (int k = 0; k < s.n; k++) n += s.body[k].nodes >= NODES_LEAST;
     if (!n || n > BODIES_MOST) return true;
     s.result = ARENA_NEW(r->arena, Piece, s.n);
-    const double spent = run_seconds(r) - r->stats.discovered.seconds;
-    s.seconds = fmax(1, (run_command_seconds(r->o) - spent) / (n + 1));
+    s.seconds = fmax(1, (run_command_seconds(r->o) - run_seconds(r)) / (n + 1));
     s.folder = run_folder(r->arena, r->error);
     const bool good = s.folder && set_rules(&s) && optimize_all(&s, file);
     if (s.folder) cleanup_run(&s.folder->cleanup);

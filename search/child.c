@@ -25,7 +25,12 @@ static int start_child(char *const argv[], const posix_spawn_file_actions_t *fil
     posix_spawnattr_t attr;
     int failed = posix_spawnattr_init(&attr);
     if (failed) return failed;
-    if (leads) failed = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP);
+    sigset_t usual; /* what this program may ignore */
+    sigemptyset(&usual), sigaddset(&usual, SIGPIPE);
+    failed = posix_spawnattr_setsigdefault(&attr, &usual);
+    if (!failed)
+        failed = posix_spawnattr_setflags(
+            &attr, (short)(POSIX_SPAWN_SETSIGDEF | (leads ? POSIX_SPAWN_SETPGROUP : 0)));
     if (!failed) failed = posix_spawnp(pid, argv[0], files, &attr, argv, environ);
     posix_spawnattr_destroy(&attr);
     return failed;

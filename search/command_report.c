@@ -66,7 +66,7 @@ void command_keep_reason(CommandSearch *s) {
     int timed = 0;
     for (int k = 0; k < s->prices.npart; k++)
         timed += s->prices.part[k].seconds[0] > 0 && !s->prices.part[k].expected;
-    const bool over = s->places.rounds_end.at < STOP_NEVER;
+    const bool over = s->places.rounds_end.at < STOP_NEVER || s->places.alone_end.at < STOP_NEVER;
     s->r->stats.reason =
         s->places.n == 0
             ? over ? "the search ran out of time before any rule was applied (--time-limit)"

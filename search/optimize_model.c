@@ -44,8 +44,13 @@ static void on_interrupt(int number) {
 static void catch_interrupt(void) {
     struct sigaction action = {.sa_handler = on_interrupt};
     sigaction(SIGINT, &action, NULL);
-    /* Sent by timeout(1), for example: the run's files must be removed. */
+    /* Sent by timeout(1), for example, or when a terminal is closed: the run's files must be
+       removed. So they must when nobody reads what is printed. */
     sigaction(SIGTERM, &action, NULL);
+    struct sigaction old;
+    if (!sigaction(SIGHUP, NULL, &old) && old.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
 }
 
 static void print_progress(void *user, const char *line) {

@@ -336,10 +336,11 @@ bool places_keep(const Places *p) { return stop_keep(&p->rounds_end) && stop_kee
 /* For --headroom, which searches nothing, all places are needed. */
 bool places_find(Run *r, const Origins *o, Arena *a, const char *device, Places *p) {
     const Library *l = &r->library;
-    const double all = r->o->headroom ? HUGE_VAL : run_command_seconds(r->o);
+    const double all = r->o->headroom ? HUGE_VAL : run_command_seconds(r->o), now = run_seconds(r),
+                 alone = now + TIME_FINDING * fmax(all - now, 0);
     int at;
     *p = (Places){.rounds_end = stop_open(r, device, "rounds", all),
-                  .alone_end = stop_open(r, device, "rules alone", TIME_FINDING * all)};
+                  .alone_end = stop_open(r, device, "rules alone", alone)};
     for (int merging = 1; merging >= 0; merging--) {
         uint8_t *role = ARENA_NEW(a, uint8_t, l->n);
         for (int k = 0; k < l->n; k++)

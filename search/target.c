@@ -48,6 +48,7 @@ static bool start_process(Target *t, Error *e) {
         setpgid(0, 0);
         dup2(pair[1], STDIN_FILENO);
         dup2(pair[1], STDOUT_FILENO);
+        signal(SIGPIPE, SIG_DFL); /* which this program may ignore */
         execl("/bin/sh", "sh", "-c", t->command, (char *)NULL);
         _exit(127);
     }

@@ -273,13 +273,19 @@ typedef struct Splice {
     const char **why;
 } Splice;
 
-/* Whether an initializer of a result is a tensor of the surrounding graph, which the body can read
-   there instead of containing a copy. */
+static bool uses(const BodyNames *x, NameId id) {
+    for (int k = 0; k < x->nused; k++)
+        if (x->used[k] == id) return true;
+    return false;
+}
+/* Whether an initializer of a result is a tensor of the surrounding graph that the old body read,
+   so that the new one can read it there instead of containing a copy. A new weight may have the
+   name of another tensor there. */
 static bool is_captured(const Splice *x, int k, const GraphIndex *g, const BodyNames *old,
                         NameId id) {
     const OnnxNode *n = &x->m->node[x->body[k].node];
     return defines(old, id) ? starts_as_named(x->m, x->a, n, g, id)
-                            : given_tensor(x->m, id).at != NULL;
+                            : uses(old, id) && given_tensor(x->m, id).at != NULL;
 }
 /* Checks that the names which a new body defines do not hide names of the surrounding graph. */
 static bool names_fit(Splice *x, const FileIndex *result, const BodyNames *old) {
@@ -288,10 +294,7 @@ static bool names_fit(Splice *x, const FileIndex *result, const BodyNames *old) 
     if (!index_names(x->a, w, 1, true, see_name, &now) || now.error.kind)
         return *x->why = "a result cannot be read", false;
     for (NameId id = 1; (int)id < now.room && id <= x->known; id++) {
-        if (!now.defined[id] || defines(old, id) || given_tensor(x->m, id).at) continue;
-        bool input = false;
-        for (int k = 0; k < old->nused; k++) input |= old->used[k] == id;
-        if (input) continue;
+        if (!now.defined[id] || defines(old, id) || uses(old, id)) continue;
         return *x->why = arena_format(x->a, "the name '%s' is taken", x->m->name[id].text), false;
     }
     return true;

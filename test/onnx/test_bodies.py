@@ -118,6 +118,38 @@ def test_both_branches_of_an_if(tmp_path):
         same(path, out, {"x": X, "cond": numpy.array(cond)})
 
 
+def test_a_new_weight_is_not_one_of_its_name_outside(tmp_path):
+    """The outer graph has weights with the names that results give to new ones."""
+    path, out, _ = optimize(tmp_path, if_model())
+    taken = {t.name: list(t.dims) for graph in bodies(out) for t in graph.initializer}
+    assert taken, "the bodies have new weights"
+    model = if_model([h.make_node("Neg", [name], ["of_" + name]) for name in taken])
+    for name, shape in taken.items():
+        model.graph.initializer.append(constant(name, numpy.full(shape, 0.5, "f4")))
+        model.graph.output.append(info("of_" + name, shape))
+    path, out, _ = optimize(tmp_path, model)
+    for cond in (True, False):
+        same(path, out, {"x": X, "cond": numpy.array(cond)})
+
+
+def test_nothing_is_left_when_nobody_reads(tmp_path):
+    """The reader of the messages ends first; the run goes on, and removes its files."""
+    temporary = tmp_path / "t"
+    temporary.mkdir()
+    onnx.save(if_model(), tmp_path / "in.onnx")
+    words = [roundtrip.OPTIMIZE, tmp_path / "in.onnx", tmp_path / "out.onnx", "-v"]
+    words += ["--measure-with", f"exec '{roundtrip.EAGER}'", "--cost-db", tmp_path / "costs"]
+    read, write = os.pipe()
+    process = subprocess.Popen(
+        words, stdout=subprocess.DEVNULL, stderr=write, env=dict(os.environ, TMPDIR=str(temporary))
+    )
+    os.close(write)
+    os.read(read, 1)
+    os.close(read)
+    assert process.wait(timeout=280) == 0
+    assert not os.listdir(temporary) and (tmp_path / "out.onnx").exists()
+
+
 def test_a_weight_that_others_use_stays(tmp_path):
     kept = [h.make_node("Neg", ["s"], ["negative"])]
     model = if_model(kept)

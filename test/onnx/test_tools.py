@@ -132,6 +132,14 @@ def test_compare_knows_the_element_that_moves_most(monkeypatch, by, wrong):
         assert bool(judge(a, b, 1e-4, 0, lambda: moved)[2]) == wrong
 
 
+def test_compare_is_not_blinded_by_an_element_that_becomes_infinite(monkeypatch):
+    monkeypatch.syspath_prepend(os.path.join(ROOT, "scripts"))
+    judge = importlib.import_module("compare_onnx").judge
+    a, moved = numpy.float32([0, 1, 2, 3]), numpy.array([numpy.inf, 0, 0, 1e-3])
+    assert judge(a, numpy.float32([9, 1, 2, 3]), 1e-4, 0, lambda: moved)[2] == ""
+    assert judge(a, numpy.float32([0, 1, 6, 3]), 1e-4, 0, lambda: moved)[2]
+
+
 @pytest.mark.parametrize(
     "change, said",
     [

@@ -6,6 +6,7 @@
 #include "ops/base/random.h"
 #include "ops/core/element.h"
 #include <assert.h>
+#include <string.h>
 
 enum { MANY = 1 << 20 };
 
@@ -13,9 +14,12 @@ enum { MANY = 1 << 20 };
    down. */
 enum { DRAWN = 64 };
 
-/* A loop of its own for float, since all values of a model are moved many times. */
-static void move_floats(float *out, const float *x, int64_t n, const float factor[2], uint64_t up) {
-    for (int64_t i = 0; i < n; i++) out[i] = x[i] * factor[up >> i & 1];
+/* A loop of its own for float, since all values of a model are moved many times. In a file, x may
+   lie unaligned. */
+static void move_floats(float *out, const void *x, int64_t n, const float factor[2], uint64_t up) {
+    float held[DRAWN];
+    memcpy(held, x, (size_t)n * sizeof *held);
+    for (int64_t i = 0; i < n; i++) out[i] = held[i] * factor[up >> i & 1];
 }
 
 void data_nearby(uint64_t seed, int input, DType t, int64_t n, const void *data, void *out) {
@@ -25,7 +29,9 @@ void data_nearby(uint64_t seed, int input, DType t, int64_t n, const void *data,
     for (int64_t i = 0; i < n && dtype_class(t) == 'F'; i += DRAWN) {
         const uint64_t up = random_next(&r);
         const int64_t end = n - i < DRAWN ? n - i : DRAWN;
-        if (t == DT_FLOAT) move_floats((float *)out + i, (const float *)data + i, end, near, up);
+        if (t == DT_FLOAT)
+            move_floats((float *)out + i, (const char *)data + i * (int64_t)sizeof(float), end,
+                        near, up);
         for (int64_t k = 0; k < end && t != DT_FLOAT; k++)
             element_set_real(t, out, i + k, element_real(t, data, i + k) * factor[up >> k & 1]);
     }

@@ -207,7 +207,7 @@ def in_turn(entries):
     for entry in entries:
         by_operator.setdefault(entry.case.op, []).append(entry)
     turns = itertools.zip_longest(*by_operator.values())
-    return [entry for turn in turn for entry in turn if entry]
+    return [entry for turn in turns for entry in turn if entry]
 
 
 def cells_of(rows, own):

@@ -118,7 +118,7 @@ static int cpu_identity(Device *d, char *text, size_t n) {
     dnn_identity(d->dnn, dnn, sizeof dnn);
     return snprintf(text, n, "cpu %s, %s kernels %s, %s, %s, %d thread%s%s", name, d->simd->name,
                     ISOMER_KERNELS, blas, dnn, d->threads, d->threads > 1 ? "s" : "",
-                    d->turns ? " in turn" : "") < (int)n
+                    d->turns ? " in turns" : "") < (int)n
                ? 0
                : -1;
 }

@@ -192,6 +192,24 @@ def refused(done, code, *said, out=None):
     assert out is None or not out.exists()
 
 
+def computed(path, feed, *options):
+    """What run-model computes of these inputs: the outputs by name. Files lie beside the model."""
+    words = []
+    for name, value in feed.items():
+        numpy.save(path.parent / f"{name}.npy", value)
+        words += ["--input", f"{name}={path.parent / name}.npy"]
+    folder = path.parent / f"of{len(options)}"
+    done = subprocess.run(
+        [os.path.join(BUILD, "run-model"), path, *words, "--output-dir", folder, *options],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    return {file[:-4]: numpy.load(folder / file) for file in os.listdir(folder)}
+
+
 def agree(a, b, x):
     one, two = (
         onnxruntime.InferenceSession(str(p), providers=["CPUExecutionProvider"]).run(

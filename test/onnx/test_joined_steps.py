@@ -1,11 +1,10 @@
 """Steps that the plan joins, makes once or runs on the host compute what separate steps would: the
 built-in runtime is compared with ONNX Runtime on graphs that nearly match what is joined."""
 
-import os, subprocess
+import os
 import numpy, onnx, onnxruntime, pytest
-from small_models import BUILD, ROOT
+from small_models import BUILD, computed
 
-RUN = os.path.join(BUILD, "run-model")
 KINDS = {"FLOAT": "f4", "INT8": "i1", "UINT8": "u1", "INT16": "i2", "UINT16": "u2", "BOOL": "?"}
 
 
@@ -25,28 +24,11 @@ def drawn(info, draw):
     return draw.integers(limits.min, limits.max, shape, kind, endpoint=True)
 
 
-def results(path, feed, *more):
-    words = []
-    for name, value in feed.items():
-        numpy.save(path.parent / f"{name}.npy", value)
-        words += ["--input", f"{name}={path.parent / name}.npy"]
-    folder = path.parent / f"of{len(more)}"
-    done = subprocess.run(
-        [RUN, path, *words, "--output-dir", folder, *more],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    return {file[:-4]: numpy.load(folder / file) for file in os.listdir(folder)}
-
-
 def agrees(path):
     draw = numpy.random.default_rng(1)
     feed = {x.name: drawn(x, draw) for x in onnx.load(path).graph.input}
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    got = results(path, feed)
+    got = computed(path, feed)
     for out, want in zip(session.get_outputs(), session.run(None, feed)):
         numpy.testing.assert_allclose(got[out.name], want, rtol=1e-5, atol=1e-6)
 
@@ -138,8 +120,8 @@ def test_parts_of_a_byte_on_the_host(tmp_path):
     }
     plugin = os.path.join(BUILD, "test", "plugin", "null_backend.so")
     want = numpy.int8([1, -1, -2, 1])
-    assert (results(path, feed)["y"] == want).all()
-    assert (results(path, feed, "--backend", plugin)["y"] == want).all()
+    assert (computed(path, feed)["y"] == want).all()
+    assert (computed(path, feed, "--backend", plugin)["y"] == want).all()
 
 
 def test_a_product_of_bytes_in_a_concatenation(tmp_path):

@@ -3,7 +3,7 @@ elements that are not read; and attention whose optional inputs do not fit."""
 
 import os, subprocess
 import numpy, onnx, onnxruntime, pytest
-from small_models import BUILD, ROOT
+from small_models import BUILD, ROOT, computed
 
 RUN = os.path.join(BUILD, "run-model")
 
@@ -14,22 +14,6 @@ def model(path, text, **weights):
         made.graph.initializer.append(onnx.numpy_helper.from_array(value, name))
     onnx.save(made, path)
     return path
-
-
-def results(path, threads, **feed):
-    words = []
-    for name, value in feed.items():
-        numpy.save(path.parent / f"{name}.npy", value)
-        words += ["--input", f"{name}={path.parent / name}.npy"]
-    done = subprocess.run(
-        [RUN, path, *words, "--output-dir", path.parent / "out", "--threads", str(threads)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    return numpy.load(path.parent / "out" / "y.npy")
 
 
 def by_onnxruntime(path, **feed):
@@ -55,7 +39,8 @@ def test_windows_in_the_padding(tmp_path, threads, size, kernel, pad, dilation):
         w=w,
     )
     want = by_onnxruntime(path, x=x)
-    numpy.testing.assert_allclose(results(path, threads, x=x), want, rtol=1e-4, atol=1e-4)
+    got = computed(path, {"x": x}, "--threads", str(threads))["y"]
+    numpy.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
 
 
 CROPPED = {
@@ -79,7 +64,7 @@ def test_negative_pads_cut_off(tmp_path, op):
     ours = model(tmp_path / "m.onnx", text.format("-1, -2, 1, 0"), **weights)
     theirs = model(tmp_path / "cut.onnx", text.format("0, 0, 1, 0"), **weights)
     want = by_onnxruntime(theirs, x=numpy.ascontiguousarray(x[:, :, 1:, 2:]))
-    numpy.testing.assert_allclose(results(ours, 1, x=x), want, rtol=1e-4, atol=1e-5)
+    numpy.testing.assert_allclose(computed(ours, {"x": x})["y"], want, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("mode", ["linear", "nearest"])
@@ -92,7 +77,7 @@ def test_an_infinity_that_is_not_read(tmp_path, mode):
         {{ y = GridSample <mode = "{'bi' * (mode == 'linear')}{mode}"> (x, grid) }}""",
     )
     grid = numpy.float32([[[[-3, -3]], [[0.5, 0.5]]]])
-    assert (results(path, 1, x=x, grid=grid) == 0).all()
+    assert (computed(path, {"x": x, "grid": grid})["y"] == 0).all()
 
 
 ATTENTION = {

@@ -10,10 +10,10 @@
 typedef struct JsonWriter {
     Export *x;
     World *w;
-    Arena *arena; /* for one rule */
-    bool *used;   /* for each operator */
-    bool failed;  /* cJSON ran out of memory */
-    int dollars;  /* before the number of a result */
+    Arena *arena;     /* for one rule */
+    bool *used;       /* for each operator */
+    bool failed;      /* cJSON ran out of memory */
+    const char *mark; /* what names of results begin with, and no input's name does */
 } JsonWriter;
 
 /* ---- cJSON, with its failures recorded in `failed` */
@@ -153,7 +153,7 @@ static void put_node_attrs(JsonWriter *j, cJSON *to, const Node *n) {
 
 static const char *value_name(JsonWriter *j, const int *at, Value v) {
     const char *name = v ? input_name(j->w, v) : "_";
-    return name ? name : arena_format(j->arena, "%.*s%d", j->dollars, "$$$$$$$$", at[v]);
+    return name ? name : arena_format(j->arena, "%s%d", j->mark, at[v]);
 }
 
 /* Writes the nodes of a graph in the order in which they were made. Results are named $1, $2, ..,
@@ -195,11 +195,10 @@ static void put_instance(JsonWriter *j, cJSON *list, const Instance *i) {
     cJSON *to = object(j, list, NULL), *lengths = array(j, to, "lengths");
     for (int g = 0; g < i->rule->ngroup; g++) json_put_number(j, lengths, NULL, i->length[g]);
     put_variables(j, to, i);
-    j->dollars = 1;
-    for (int k = 0; k < i->ninput; k++) {
-        const int n = (int)strspn(input_name(j->w, i->input[k]), "$");
-        if (n >= j->dollars && n < 8) j->dollars = n + 1;
-    }
+    j->mark = "$";
+    for (int k = 0; k < i->ninput; k++)
+        while (!strncmp(input_name(j->w, i->input[k]), j->mark, strlen(j->mark)))
+            j->mark = arena_format(j->arena, "%s$", j->mark);
     cJSON *inputs = array(j, to, "inputs");
     for (int k = 0; k < i->ninput; k++) {
         cJSON *in = object(j, inputs, NULL);

@@ -208,16 +208,16 @@ static bool has_open_attribute(const World *w, const Node *n) {
     return open;
 }
 
-/* Whether a file can hold what an application made: an operator that occurs only in rules
-   (OP_ON_CONSTANTS) must be computed in advance, and where ONNX requires a number, an open size
-   will not do. */
-typedef struct Written {
+typedef struct Written { /* what an application made, as it is looked through */
     const Derivation *d;
     const Match *match;
     const char *why;
     int nseen, room;
     Value *seen; /* results of nodes that were looked at */
 } Written;
+/* Whether a file can hold what an application made: an operator that occurs only in rules
+   (OP_ON_CONSTANTS) must be computed in advance, and where ONNX requires a number, an open size
+   will not do. */
 static bool can_be_written(Written *x, Value v) {
     World *w = x->d->w;
     int left = LOOKED_AT;

@@ -214,6 +214,5 @@ bool run_discover(Run *r) {
     cleanup_run(&d.folder->cleanup);
     s->path = out;
     s->seconds = run_seconds(r) - d.start;
-    r->stats.start += s->seconds; /* the limits of the search do not include it */
     return good;
 }

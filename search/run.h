@@ -208,8 +208,10 @@ static inline bool run_changes_file(const Run *r) {
 enum { OPSET_OLDEST = 7, OPSET_NEWEST = 28 };
 /* Returns whether the model's version is one of these, or it imports no ONNX operators. */
 bool opset_known(const Model *);
-/* Returns the seconds since the run began. */
+/* Returns the seconds since the run began, without those of --discover, which limits do not
+   include; run_seconds_whole: with them. */
 double run_seconds(const Run *);
+double run_seconds_whole(const Run *);
 bool run_signalled(const Run *); /* whether the caller set *options.cancel */
 /* Returns whether run_seconds has reached `limit` or the caller signalled. In a frozen run only a
    signal counts (stop.h). */

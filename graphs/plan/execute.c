@@ -126,14 +126,6 @@ static bool take_read(Runner *r, int k, Error *e) {
     return true;
 }
 
-/* Whether the memory of constant k is read: by the slot itself or by one that uses it, too. */
-static bool is_read(const Runner *r, int k, const bool read[]) {
-    bool any = read[k];
-    for (int j = 0; j < r->plan->nslot && !any && !r->shared[k]; j++)
-        any = read[j] && r->slot[j] == r->slot[k];
-    return any;
-}
-
 /* Frees the kernels of steps that run once, and the constants that only these steps read. */
 static void drop_passed(Runner *r) {
     const Plan *p = r->plan;
@@ -141,8 +133,10 @@ static void drop_passed(Runner *r) {
     for (int k = 0; k < p->nstep; k++)
         for (int j = 0; j < p->step[k].step.nview; j++)
             if (!p->step[k].once && reads(r, k, j)) read[p->step[k].step.view[j].slot] = true;
+    for (int k = 0; k < p->nslot; k++) /* in the memory of another slot */
+        if (read[k] && p->slot[k].data && !r->allocated[k]) read[same_constant(r, k)] = true;
     for (int k = 0; k < p->nslot; k++) {
-        if (p->slot[k].data && !is_read(r, k, read)) slot_release(r, k), r->slot[k] = NULL;
+        if (p->slot[k].data && !read[k]) slot_release(r, k), r->slot[k] = NULL;
         if (p->slot[k].data && !r->slot[k]) r->slot[k] = r->work; /* not read */
     }
     for (int k = 0; k < p->nstep; k++)

@@ -258,7 +258,7 @@ void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
     table_check(r, t);
     table_notes(r, changed, t);
     text_add(t, "  %d of %d nodes understood, %d opaque; %.1f s", m.understood, m.nodes, m.opaque,
-             run_seconds(r) + r->stats.discovered.seconds);
+             run_seconds_whole(r));
     if (!changed) table_unchanged(r, t);
     text_add(t, "\n");
 }

@@ -215,7 +215,7 @@ void run_report(const Run *r, const Derivation *d, bool changed, Text *t) {
     json_discovered(&s->discovered, o);
     json_moved(s, o);
     json_bodies(s, o);
-    json_numbers(s, run_seconds(r) + s->discovered.seconds, o);
+    json_numbers(s, run_seconds_whole(r), o);
     json_check(r, o);
     char *text = cJSON_Print(o);
     cleanup_add(r->escape, &cleanup[1], cJSON_free, text);

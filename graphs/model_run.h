@@ -75,7 +75,9 @@ bool run_repeat(ModelRun *);
 bool run_profile(ModelRun *);
 bool run_machine(ModelRun *);
 
-/* run_model_outputs.c: prints a digest of each output, and writes the outputs to files if the
+/* run_model_outputs.c: checks that no file of --output-dir would overwrite another one or a file
+   that the run reads; prints a digest of each output, and writes the outputs to files if the
    options say so. */
+bool run_outputs_apart(ModelRun *);
 bool run_outputs(ModelRun *);
 #endif

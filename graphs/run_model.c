@@ -266,7 +266,7 @@ static bool run_model(ModelRun *r) {
     if (r->o.machine) return run_machine(r);
     if (!run_open(r)) return false;
     if (r->o.dump) return dump(r);
-    if (!settle(r) || !run_repeat(r) || !run_outputs(r)) return false;
+    if (!run_outputs_apart(r) || !settle(r) || !run_repeat(r) || !run_outputs(r)) return false;
     return !r->o.profile || run_profile(r);
 }
 

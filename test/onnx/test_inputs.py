@@ -338,6 +338,27 @@ def test_outputs_do_not_share_a_file(tmp_path):
     assert done.returncode == 3 and "a_b and a/b would be the same file" in done.stderr
 
 
+@pytest.mark.parametrize("lost", ["--input", "--cost-db", "weights"])
+def test_outputs_do_not_overwrite_what_the_run_reads(tmp_path, lost):
+    path, given, kept = tmp_path / "m.onnx", [], tmp_path / "y.npy"
+    inputs, outputs = [tensor("x", [2])], [tensor("y", [2])]
+    save(path, [node("Add", ["x", "w"], ["y"])], inputs, outputs, {"w": numpy.float32([1, 2])})
+    if lost == "--input":
+        numpy.save(kept, numpy.float32([1, 2]))
+        given = ["--input", f"x={kept}"]
+    elif lost == "--cost-db":
+        given = ["--cost-db", kept]
+        assert run_model(path, *given).returncode == 0
+    else:
+        where = dict(save_as_external_data=True, location="y.npy", size_threshold=0)
+        onnx.save(onnx.load(path), path, **where)
+    before = kept.read_bytes()
+    done = run_model(path, *given, "--output-dir", tmp_path)
+    assert done.returncode == 2 and "each needs a file of its own" in done.stderr
+    assert str(kept) in done.stderr and ("has weights" if lost == "weights" else lost) in done.stderr
+    assert kept.read_bytes() == before
+
+
 def test_what_is_no_number_has_no_least(tmp_path):
     path = save(
         tmp_path / "m.onnx", [node("Abs", ["x"], ["y"])], [tensor("x", [2])], [tensor("y", [2])], {}

@@ -5,6 +5,7 @@
    created beside its final name and renamed when it is complete. */
 #include "rules/export.h"
 #include "rules/sample.h"
+#include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,40 +40,53 @@ static bool onnx_write_side(OnnxWriter *o, const Graph *g, const char *name, con
 
 /* ---- the index */
 
-static void json_quote(Text *t, const char *s) {
-    text_add(t, "\"");
-    for (; *s; s++)
-        if ((unsigned char)*s < ' ') text_add(t, "\\u%04x", (unsigned)*s);
-        else text_add(t, strchr("\"\\", *s) ? "\\%c" : "%c", *s);
-    text_add(t, "\"");
-}
-
-static void onnx_put_inputs(OnnxWriter *o, const Graph *g) {
-    for (int k = 0; k < g->nin; k++) {
-        const Type *t = value_type(o->w, g->in[k]);
-        text_add(&o->index, "%s{\"name\":", k ? "," : "");
-        json_quote(&o->index, input_name(o->w, g->in[k]));
-        text_add(&o->index, ",\"element\":\"%s\",\"shape\":[", dtype_name(t->dtype));
-        for (int d = 0; d < t->dim.n; d++) {
-            text_add(&o->index, d ? "," : "");
-            poly_print(o->w, t->dim.v[d], &o->index);
-        }
-        text_add(&o->index, "]}");
+/* An input of both models. Its sizes are numbers; all of it lives in `to`. */
+static bool onnx_put_input(OnnxWriter *o, cJSON *to, Value v) {
+    const Type *t = value_type(o->w, v);
+    cJSON *input = cJSON_CreateObject(), *shape;
+    if (!cJSON_AddItemToArray(to, input)) return false;
+    bool good = cJSON_AddStringToObject(input, "name", input_name(o->w, v)) &&
+                cJSON_AddStringToObject(input, "element", dtype_name(t->dtype)) &&
+                (shape = cJSON_AddArrayToObject(input, "shape"));
+    for (int d = 0; d < t->dim.n && good; d++) {
+        int64_t size = 0;
+        poly_constant(o->w, t->dim.v[d], &size);
+        good = cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)size));
     }
+    return good;
 }
 
-static void onnx_put_entry(OnnxWriter *o, const Instance *i, const RuleSample *s,
-                           const char *stem) {
-    Text *t = &o->index;
-    text_add(t, "%s\n{\"rule\":\"%s\",\"id\":\"%s\",\"class\":\"%s\",\"variables\":{",
-             t->size ? "," : "", i->rule->name, i->rule->id,
-             classes_text(o->arena, i->rule->classes));
-    for (int k = 0; k < i->nsymbol; k++)
-        text_add(t, "%s\"%s\":%lld", k ? "," : "",
-                 world_text(o->w, symbol_def(o->w, i->symbol[k]).word), (long long)s->value[k]);
-    text_add(t, "},\"inputs\":[");
-    onnx_put_inputs(o, &s->from);
-    text_add(t, "],\"from\":\"%s.from.onnx\",\"to\":\"%s.to.onnx\"}", stem, stem);
+static bool onnx_fill_entry(OnnxWriter *o, cJSON *to, const Instance *i, const RuleSample *s,
+                            const char *stem) {
+    const char *classes = classes_text(o->arena, i->rule->classes),
+               *from = arena_format(o->arena, "%s.from.onnx", stem),
+               *into = arena_format(o->arena, "%s.to.onnx", stem);
+    cJSON *variables, *inputs;
+    bool good = cJSON_AddStringToObject(to, "rule", i->rule->name) &&
+                cJSON_AddStringToObject(to, "id", i->rule->id) &&
+                cJSON_AddStringToObject(to, "class", classes) &&
+                (variables = cJSON_AddObjectToObject(to, "variables"));
+    for (int k = 0; k < i->nsymbol && good; k++) {
+        const char *name = world_text(o->w, symbol_def(o->w, i->symbol[k]).word);
+        good = cJSON_AddNumberToObject(variables, name, (double)s->value[k]);
+    }
+    good = good && (inputs = cJSON_AddArrayToObject(to, "inputs"));
+    for (int k = 0; k < s->from.nin && good; k++) good = onnx_put_input(o, inputs, s->from.in[k]);
+    return good && cJSON_AddStringToObject(to, "from", from) &&
+           cJSON_AddStringToObject(to, "to", into);
+}
+
+/* Adds a line to the index. */
+static bool onnx_put_entry(OnnxWriter *o, const Instance *i, const RuleSample *s, const char *stem,
+                           Error *e) {
+    cJSON *entry = cJSON_CreateObject();
+    char *line =
+        entry && onnx_fill_entry(o, entry, i, s, stem) ? cJSON_PrintUnformatted(entry) : NULL;
+    cJSON_Delete(entry);
+    if (!line) return error_set(e, E_MEMORY, "index.json", "out of memory for an entry");
+    text_add(&o->index, o->index.size ? ",\n%s" : "\n%s", line);
+    cJSON_free(line);
+    return true;
 }
 
 /* ---- */
@@ -97,9 +111,10 @@ static bool write_pair(OnnxWriter *o, const Instance *i, const char **why, Error
     int before = o->n;
     bool good = onnx_write_side(o, &s.from, stem, from, why, e) &&
                 onnx_write_side(o, &s.to, stem, to, why, e);
-    if (good) onnx_put_entry(o, i, &s, stem), o->x->written++;
     for (; *why && o->n > before; o->n--) unlink(o->made[o->n - 1]);
-    return good || *why;
+    if (!good || *why) return *why != NULL;
+    o->x->written++;
+    return onnx_put_entry(o, i, &s, stem, e);
 }
 
 static bool onnx_write_rule(OnnxWriter *o, const Rule *rule, Error *e) {

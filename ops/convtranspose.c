@@ -171,11 +171,23 @@ static View bias_view(const View *b, const View *y, int64_t from) {
     for (int k = 0; k < y->rank; k++) v.dim[k] = y->dim[k];
     return v;
 }
+/* Adds a convolution of v[1] by v[2] with these n parameters, to which the bias of the channels
+   from `from` on is added. */
+static void biased_conv(const View v[3], const View *bias, int64_t from, int n,
+                        const int64_t param[], StepBuf *b) {
+    const View all[4] = {v[0], v[1], v[2], bias ? bias_view(bias, &v[0], from) : (View){0}};
+    Step *s = step_add(b, S_CONV, bias ? 4 : 3, all);
+    step_param(b, s, n, param);
+    if (bias)
+        step_code(
+            b, s, 3,
+            (const Scalar[]){{.op = C_ACC}, {.op = C_VIEW, .a = 3}, {.op = C_ADD, .a = 0, .b = 1}});
+}
 static bool add_conv(const View whole[3], const View *bias, const Axis axis[], int64_t phase,
                      int64_t group, int64_t from, StepBuf *b) {
     const int ns = whole[1].rank - 2;
     int64_t param[64] = {group};
-    View v[4] = {whole[0], whole[1], whole[2]};
+    View v[3] = {whole[0], whole[1], whole[2]};
     for (int a = ns - 1; a >= 0; a--) {
         const int64_t s = axis[a].stride;
         if (!residue(&axis[a], a + 2, phase % s, v, &param[1 + ns + a], &param[1 + 2 * ns + a]))
@@ -184,22 +196,18 @@ static bool add_conv(const View whole[3], const View *bias, const Axis axis[], i
         param[1 + a] = 1, param[1 + 3 * ns + a] = axis[a].dilation;
     }
     if (view_count(&v[0]) == 0) return true;
-    if (bias) v[3] = bias_view(bias, &v[0], from);
-    Step *s = step_add(b, S_CONV, bias ? 4 : 3, v);
-    step_param(b, s, 1 + 4 * ns, param);
-    if (bias)
-        step_code(
-            b, s, 3,
-            (const Scalar[]){{.op = C_ACC}, {.op = C_VIEW, .a = 3}, {.op = C_ADD, .a = 0, .b = 1}});
+    biased_conv(v, bias, from, 1 + 4 * ns, param, b);
     return true;
 }
-/* ---- Steps where each phase would be little work, or there are too many phases: one convolution
+/* ---- Steps where each phase would be little work, or there are many phases: one convolution
    computes all phases as its channels, s^n of them at each place of x and a few places around it.
    Its results are then copied to where they belong in y. Kernel sizes must be multiples of the
    strides. */
 /* PHASES_MOST: phases (times groups) that may be steps of their own. CHANNELS_FEW: the number of
-   channels of y up to which phases are little work. */
-enum { PHASES_MOST = 64, CHANNELS_FEW = 8 };
+   channels of y up to which phases are little work. PHASES_MANY: from this number of phases on,
+   reading x for each of them takes longer than the copies, which are cheap along a single axis in
+   any case. */
+enum { PHASES_MOST = 64, CHANNELS_FEW = 8, PHASES_MANY = 16 };
 /* A run of outputs along an axis: rows `place` .. `place` + `places` - 1 of the convolution, of
    each of which the phases `first` .. `first` + `count` - 1 are put into y from `at` on. */
 typedef struct Run {
@@ -243,9 +251,9 @@ static View joined_view(const View *buffer, int first, int n, int64_t rows, int6
     for (int a = v.rank - 1; a >= 0; a--) v.stride[a] = stride, stride *= v.dim[a];
     return v;
 }
-static void copy_run(const View *y, const View *from, const View *bias, const Run *run[],
-                     const Axis axis[], int ns, StepBuf *b) {
-    View v[3] = {*y, *from};
+static void copy_run(const View *y, const View *from, const Run *run[], const Axis axis[], int ns,
+                     StepBuf *b) {
+    View v[2] = {*y, *from};
     v[0].rank = 2 + 2 * ns;
     for (int a = 0; a < ns; a++) {
         const Run *p = run[a];
@@ -255,17 +263,9 @@ static void copy_run(const View *y, const View *from, const View *bias, const Ru
         v[1].offset += p->first * from->stride[2 + a] + p->place * from->stride[2 + ns + a];
         for (int k = 0; k < 2; k++) v[k].dim[2 + a] = p->count, v[k].dim[2 + ns + a] = p->places;
     }
-    if (!bias) {
-        step_copy(b, &v[0], &v[1]);
-        return;
-    }
-    v[2] = bias_view(bias, &v[0], 0);
-    step_code(b, step_add(b, S_EWISE, 3, v), 3,
-              (const Scalar[]){
-                  {.op = C_VIEW, .a = 1}, {.op = C_VIEW, .a = 2}, {.op = C_ADD, .a = 0, .b = 1}});
+    step_copy(b, &v[0], &v[1]);
 }
-static void copy_runs(const View *y, const View *from, const View *bias, const Axis axis[], int ns,
-                      StepBuf *b) {
+static void copy_runs(const View *y, const View *from, const Axis axis[], int ns, StepBuf *b) {
     Run run[STEP_SPATIAL][3];
     int count[STEP_SPATIAL], total = 1;
     for (int a = 0; a < ns; a++)
@@ -273,15 +273,30 @@ static void copy_runs(const View *y, const View *from, const View *bias, const A
     for (int k = 0; k < total; k++) {
         const Run *of[STEP_SPATIAL];
         for (int a = 0, left = k; a < ns; left /= count[a++]) of[a] = &run[a][left % count[a]];
-        copy_run(y, from, bias, of, axis, ns, b);
+        copy_run(y, from, of, axis, ns, b);
     }
+}
+/* The bias of each phase of each channel, as the channels of the joined convolution. */
+static bool joined_bias(const View *bias, const View *kernel, int ns, StepBuf *b, View *joined) {
+    View from = {.slot = bias->slot,
+                 .dtype = bias->dtype,
+                 .rank = 1 + ns,
+                 .offset = bias->offset,
+                 .stride = {bias->stride[0]}};
+    View to;
+    memcpy(from.dim, kernel->dim, sizeof from.dim);
+    if (!step_buffer(b, bias->dtype, 1 + ns, kernel->dim, &to)) return false;
+    step_copy(b, &to, &from);
+    *joined = (View){
+        to.slot, to.dtype, .rank = 1, .offset = to.offset, .dim = {view_count(&to)}, .stride = {1}};
+    return true;
 }
 static bool join_phases(const View in[], const View *bias, const View *y, const Axis axis[],
                         StepBuf *b) {
     const int ns = in[0].rank - 2;
     int64_t taps[STEP_SPATIAL], phases = 1, param[1 + 4 * STEP_SPATIAL] = {1};
     int64_t dim[STEP_RANK] = {in[0].dim[0], in[1].dim[1]};
-    View w, kernel, from;
+    View w, kernel, from, repeated;
     for (int a = 0; a < ns; a++) {
         const int64_t s = axis[a].stride, size = in[1].dim[2 + a];
         if (axis[a].dilation != 1 || size % s || axis[a].pad < 0 || axis[a].pad >= size)
@@ -294,13 +309,14 @@ static bool join_phases(const View in[], const View *bias, const View *y, const 
     }
     const View apart = apart_kernel(&in[1], axis, taps, ns);
     if (2 + 2 * ns > STEP_RANK || !step_buffer(b, apart.dtype, apart.rank, apart.dim, &kernel) ||
-        !step_buffer(b, y->dtype, 2 + 2 * ns, dim, &from))
+        !step_buffer(b, y->dtype, 2 + 2 * ns, dim, &from) ||
+        (bias && !joined_bias(bias, &kernel, ns, b, &repeated)))
         return false;
     step_copy(b, &kernel, &apart);
     w = joined_view(&kernel, 2 + ns, ns, in[1].dim[1] * phases, in[1].dim[0]);
     const View out = joined_view(&from, 2 + ns, ns, in[0].dim[0], in[1].dim[1] * phases);
-    step_param(b, step_add(b, S_CONV, 3, (const View[]){out, in[0], w}), 1 + 4 * ns, param);
-    copy_runs(y, &from, bias, axis, ns, b);
+    biased_conv((const View[3]){out, in[0], w}, bias ? &repeated : NULL, 0, 1 + 4 * ns, param, b);
+    copy_runs(y, &from, axis, ns, b);
     return true;
 }
 
@@ -318,8 +334,9 @@ static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
         if (phases <= PHASES_MOST) phases *= axis[a].stride;
     }
     const bool some = ns <= STEP_SPATIAL && view_count(&in[0]) > 0 && view_count(&in[1]) > 0 &&
-                      view_count(&out[0]) > 0;
-    if (some && group == 1 && phases > 1 && (phases > PHASES_MOST || channels <= CHANNELS_FEW) &&
+                      view_count(&out[0]) > 0,
+               joined = ns == 1 || phases >= PHASES_MANY || channels <= CHANNELS_FEW;
+    if (some && group == 1 && phases > 1 && joined &&
         join_phases(in, c->in[2] ? &in[2] : NULL, &out[0], axis, b))
         return 1;
     b->nbuffers = buffers;

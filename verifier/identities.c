@@ -6,6 +6,7 @@
    b + c is positive and no other term of it is a multiple of b. */
 #include "verifier/identities.h"
 #include "verifier/signs.h"
+#include <string.h>
 
 enum { POWER_MOST = 4 };
 
@@ -105,34 +106,43 @@ static bool reduce_sum(Prover *p, Dom ctx, const NfTerm *t, int k, Nf *out) {
         !domain_inhabited(p, dom_and(p, ctx, rest.dom), &some, s.nvar, s.var))
         return false;
     NfTerm without = {.c = rest.c, .dom = dom_and(p, rest.dom, some)};
-    for (int j = 0; j < rest.nfactor; j++)
-        if (rest.factor[j].atom != t->factor[k].atom)
-            without = term_factor(p, without, rest.factor[j].atom, rest.factor[j].power);
+    const Factor *sum = &t->factor[k];
+    bool found = false; /* other powers of the sum are kept */
+    for (int j = 0; j < rest.nfactor; j++) {
+        const Factor *f = &rest.factor[j];
+        const bool it = !found && f->atom == sum->atom && ratio_is(f->power, power.p);
+        if (!it) without = term_factor(p, without, f->atom, f->power);
+        found |= it;
+    }
+    if (!found) return false;
     if (power.p < -1) without = term_factor(p, without, t->factor[k].atom, ratio(power.p + 1, 1));
     *out = nf_of(p, without);
     return true;
 }
-/* Returns whether t is a multiple of b: b has positive powers only, and t has at least these. */
-static bool multiple(Prover *p, const NfTerm *t, const NfTerm *b) {
+/* Divides t by b, if b is a product of positive powers, each of which is part of a factor of t of
+   its own: an atom of unknown sign may be the base of several factors, sqrt(x)*sqrt(x) for example.
+ */
+static bool divide_term(Prover *p, const NfTerm *t, const NfTerm *b, NfTerm *u) {
+    const bool plain = b->nfactor > 0 && b->nfactor <= t->nfactor && !b->nvar && !b->dom;
+    if (!plain) return false;
+    Factor *f = ARENA_NEW(p->arena, Factor, t->nfactor);
+    bool *used = ARENA_NEW(p->arena, bool, t->nfactor);
+    memcpy(f, t->factor, sizeof *f * (size_t)t->nfactor);
     for (int k = 0; k < b->nfactor; k++) {
-        Ratio have = power_of(t, b->factor[k].atom);
-        if (b->factor[k].power.p <= 0 || minus(p, have, b->factor[k].power).p < 0) return false;
+        const Factor *d = &b->factor[k];
+        int j = 0;
+        while (j < t->nfactor &&
+               (used[j] || f[j].atom != d->atom || minus(p, f[j].power, d->power).p < 0))
+            j++;
+        if (j == t->nfactor || d->power.p <= 0) return false;
+        used[j] = true;
+        f[j].power = minus(p, f[j].power, d->power);
     }
-    return b->nfactor > 0 && !b->nvar && !b->dom;
-}
-/* t divided by b, of which it is a multiple. */
-static NfTerm term_over_term(Prover *p, const NfTerm *t, const NfTerm *b) {
-    NfTerm u = *t;
-    Factor *f = ARENA_NEW(p->arena, Factor, t->nfactor + 1);
-    u.factor = f;
-    u.nfactor = 0;
-    for (int k = 0; k < t->nfactor; k++) {
-        bool first = power_of(&u, t->factor[k].atom).p == 0;
-        Ratio power = first ? minus(p, t->factor[k].power, power_of(b, t->factor[k].atom))
-                            : t->factor[k].power;
-        if (power.p) f[u.nfactor++] = (Factor){t->factor[k].atom, power};
-    }
-    return u;
+    *u = *t;
+    u->nfactor = 0;
+    for (int j = 0; j < t->nfactor; j++)
+        if (f[j].power.p) *u = term_factor(p, *u, f[j].atom, f[j].power);
+    return true;
 }
 /* Uses b/(b + c) = 1 - c/(b + c), with b the leading term of the divisor. */
 static bool reduce_quotient(Prover *p, const NfTerm *t, int k, Nf *out) {
@@ -142,13 +152,13 @@ static bool reduce_quotient(Prover *p, const NfTerm *t, int k, Nf *out) {
     int lead = lead_term(p, a->a, &c), n = nf_size(p, a->a);
     if (lead < 0) return false;
     NfTerm b = nf_term(p, a->a, lead);
-    if (!multiple(p, t, &b)) return false;
+    NfTerm u, other;
+    if (!divide_term(p, t, &b, &u)) return false;
     for (int j = 0; j < n; j++) {
         Ratio x;
-        if (j != lead && multiple(p, &nf_body(p, a->a, j, &x)->term, &b)) return false;
+        if (j != lead && divide_term(p, &nf_body(p, a->a, j, &x)->term, &b, &other)) return false;
     }
     Ratio inverse = c.p < 0 ? ratio(-c.q, -c.p) : ratio(c.q, c.p);
-    NfTerm u = term_over_term(p, t, &b);
     u.c = ratio_times(p, u.c, inverse);
     Nf others = nf_add(p, a->a, nf_scale(p, nf_of(p, b), ratio(-1, 1)));
     *out = nf_add(p, nf_of(p, term_factor(p, u, t->factor[k].atom, ratio(1, 1))),

@@ -20,8 +20,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* TRIES: how often sizes are drawn. COUNT_MAX: the default for RefuteOptions.elements. */
-enum { TRIES = 6000, COUNT_MAX = 4096 };
+/* TRIES: how often sizes are drawn. While none of them satisfies the conditions, such as n >= 20,
+   they are drawn from a range that grows each PATIENCE times. COUNT_MAX: the default for
+   RefuteOptions.elements. */
+enum { TRIES = 6000, PATIENCE = 500, COUNT_MAX = 4096 };
 /* Kinds of data. DATA_SPREAD has numbers close together and far apart, DATA_EDGES those of
    edges_draw(). */
 enum Data { DATA_NONZERO, DATA_INTEGERS, DATA_POSITIVE, DATA_NEGATIVE, DATA_SPREAD, DATA_EDGES };
@@ -51,6 +53,7 @@ typedef struct Refute {
     bool left_only;   /* searches for elements that only the left side defines */
     bool values_only; /* outputs whose sizes differ do not count */
     bool small;
+    bool fitted; /* sizes were found that satisfy the conditions */
 } Refute;
 
 /* ---- sizes */
@@ -77,7 +80,10 @@ static void collect_sizes(Refute *r, Poly p) {
 static int64_t drawn_symbol(Refute *r, int try, bool is_size) {
     if (r->small) return 1 + (int64_t)random_below(&r->random, 3);
     if (try < 3 && is_size) return try == 0 ? 1 : try == 1 ? 2 : 0;
-    int64_t spread = try % 3 == 0 ? 7 : try % 3 == 1 ? 3 : 4;
+    int64_t spread = (try % 3 == 0   ? 7
+                      : try % 3 == 1 ? 3
+                                     : 4) *
+                     (r->fitted ? 1 : 1 + try / PATIENCE);
     return (int64_t)random_below(&r->random, (uint64_t)spread) -
            (!is_size && random_below(&r->random, 6) == 0);
 }
@@ -104,7 +110,9 @@ static bool draw_sizes(Refute *r, int try) {
         if (symbol_def(r->w, x).kind != SYM_NAMED) continue;
         if (!poly_eval(r->w, r->facts.to[k], r->sizes, &r->value[x])) return false;
     }
-    return all_hold(r);
+    const bool fit = all_hold(r);
+    r->fitted |= fit;
+    return fit;
 }
 
 /* ---- values */

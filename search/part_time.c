@@ -10,6 +10,8 @@ static const char *price_key(const Pricing *x, const PartPrice *p, const char *w
 }
 
 static const char *const times[] = {"before", "after"};
+/* What is stored in place of times if there are none. */
+static const char fails[] = "fails", not_written[] = "is not written";
 
 /* Whether the run that measured stored this mark for the part. Only a frozen run relies on marks; a
    run that measures tries the part again. */
@@ -20,8 +22,8 @@ static bool has_mark(const Pricing *x, const PartPrice *p, const char *mark) {
 }
 
 bool part_time_find(const Pricing *x, PartPrice *p) {
-    p->failed = has_mark(x, p, "fails");
-    const bool no_time = p->failed || has_mark(x, p, "is not written");
+    p->failed = has_mark(x, p, fails);
+    const bool no_time = p->failed || has_mark(x, p, not_written);
     for (int k = 0; k < 2 && !no_time; k++)
         if (!costdb_get(x->r->db, "target", x->device, price_key(x, p, times[k]), &p->seconds[k]))
             return p->seconds[0] = p->seconds[1] = -1, false;
@@ -29,14 +31,25 @@ bool part_time_find(const Pricing *x, PartPrice *p) {
     return true;
 }
 
+/* Stores a mark, or none (NULL). What an earlier run stored is forgotten: a frozen run repeats the
+   last one. */
 static bool put_mark(const Pricing *x, const PartPrice *p, const char *mark) {
-    return costdb_put(x->r->db, "target", x->device, price_key(x, p, mark), 1, x->r->error);
+    const char *const old[] = {fails, not_written};
+    double any;
+    for (int k = 0; k < 2; k++) {
+        const char *key = price_key(x, p, old[k]);
+        if (old[k] != mark && costdb_get(x->r->db, "target", x->device, key, &any) &&
+            !costdb_forget(x->r->db, "target", x->device, key, x->r->error))
+            return false;
+    }
+    return !mark ||
+           costdb_put(x->r->db, "target", x->device, price_key(x, p, mark), 1, x->r->error);
 }
 
 static bool store_price(const Pricing *x, const PartPrice *p) {
     CostDb *db = x->r->db;
-    if (p->failed) return put_mark(x, p, "fails");
-    for (int k = 0; k < 2; k++)
+    if (!put_mark(x, p, p->failed ? fails : NULL)) return false;
+    for (int k = 0; k < 2 && !p->failed; k++)
         if (!costdb_put(db, "target", x->device, price_key(x, p, times[k]), p->seconds[k],
                         x->r->error))
             return false;
@@ -83,7 +96,7 @@ bool part_time_batch(Pricing *x, int n, const int list[]) {
         if (!part_write(x, &x->part[list[k]], pair)) return false;
         path[0] = pair[0];
         if (pair[1]) which[m++] = list[k], path[m] = pair[1];
-        else if (!put_mark(x, &x->part[list[k]], "is not written")) return false;
+        else if (!put_mark(x, &x->part[list[k]], not_written)) return false;
     }
     bool good = !m || time_files(x, m + 1, path, seconds);
     x->batches += m > 0;

@@ -27,7 +27,8 @@ static void read_times(Profile *p, const char *text) {
     for (int k = 0; k < p->n; k++) p->total += p->seconds[k];
 }
 
-/* ---- in the cost file, where nodes that take no time have no entry */
+/* ---- in the cost file, where nodes that take no time have no entry; that of the FLOPs, which is
+   written last, says that the profile is complete */
 
 enum { KEPT_FLOPS = -3, KEPT_BYTES, KEPT_OTHER };
 
@@ -53,7 +54,7 @@ static bool look_up(const Run *r, const char *device, Profile *p) {
 }
 
 static bool remember(const Run *r, const char *device, Profile *p) {
-    for (int k = KEPT_FLOPS; k < p->n; k++)
+    for (int k = p->n - 1; k >= KEPT_FLOPS; k--)
         if (*kept_at(p, k) > 0 &&
             !costdb_put(r->db, "target", device, profile_key(r, k), *kept_at(p, k), r->error))
             return false;

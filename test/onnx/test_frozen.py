@@ -4,6 +4,7 @@ clock had jumped."""
 
 import pytest
 from small_models import SHAPE, net, roots
+from test_places import ONE_PLACE
 
 OVER = ["--time-limit", "1e-6"]
 LONG = ["--time-limit", "1000"]
@@ -51,3 +52,17 @@ def test_a_frozen_run_ends_where_the_last_run_ended(result):
     for limit in (OVER, LONG):
         assert result("--frozen", *limit) == short, limit
     assert result() == full == result("--frozen", *OVER), "nothing of the short run is left"
+
+
+def test_a_part_that_failed_once_and_was_timed_later_has_its_times(run, pricing, tmp_path):
+    """At first the target cannot run the parts without a batch normalization, later it can."""
+    broken = tmp_path / "broken"
+    fails = f"os.path.exists({str(broken)!r}) and graph.name == 'part' and seconds < 2"
+    body = ONE_PLACE.replace("return", f"if {fails}:\n    raise SystemExit(1)\nreturn")
+    options = [*SHAPE, "--enable", "conv-batchnorm", *pricing(body)]
+    model = net(tmp_path / "m.onnx", blocks=4)
+    broken.touch()
+    _, first, _ = run(model, *options)
+    broken.unlink()
+    _, full, _ = run(model, *options)
+    assert first != full and run(model, *options, "--frozen")[1] == full

@@ -72,7 +72,7 @@ static char *read_back(Arena *a, int fd, size_t *n) {
     return NULL;
 }
 
-static const char *last_line(Arena *a, const char *text) {
+const char *child_last_line(Arena *a, const char *text) {
     const char *found = "";
     for (size_t n; *text; text += n, text += *text == '\n')
         if ((n = strcspn(text, "\n"))) found = arena_string(a, text, n);
@@ -98,7 +98,7 @@ int child_run_until(Arena *a, char *const argv[], const Text *in, ChildSaid *sai
          *error = status >= 0 ? read_back(a, fd[2], &n) : NULL;
     if (out) said->out = out;
     else if (status >= 0) status = -1, why = EIO;
-    if (error) said->reason = last_line(a, error);
+    if (error) said->reason = child_last_line(a, error);
     for (int k = 0; k < 3; k++) cleanup_run(&file[k]);
     errno = why;
     return status;

@@ -17,4 +17,6 @@ int child_run(Arena *, char *const argv[], const Text *in, ChildSaid *);
    true; errno is then ECANCELED. */
 int child_run_until(Arena *, char *const argv[], const Text *in, ChildSaid *,
                     bool (*stop)(void *user), void *user);
+/* Returns a copy of the last line that is not empty; "" if there is none. */
+const char *child_last_line(Arena *, const char *text);
 #endif

@@ -17,8 +17,8 @@ typedef struct RuleScope {
 typedef struct FixpointLimits {
     int applications; /* of rules, at most */
     /* Asked before each attempt to apply a rule; true: the derivation ends. NULL: never. */
-    bool (*over)(const void *user);
-    const void *user;
+    bool (*over)(void *user);
+    void *user;
 } FixpointLimits;
 /* Applies the rules with on[r], in library order, wherever they match and the scope (NULL:
    everywhere) allows it, unless an expensive inner value would then be computed twice. After each

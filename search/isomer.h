@@ -156,9 +156,10 @@ ISOMER_API void isomer_versions(char *text, size_t n);
 /* Sets every option to its default. Nothing in the options needs to be freed. */
 ISOMER_API void isomer_options(IsomerOptions *);
 /* Reads the model `in` and writes `out`, either completely or not at all. Both may be the same
-   path, and `out` is ignored in a dry run and with `headroom`. If no result gains 3 %, `out` is a
-   copy of `in`. *result is overwritten, not read. Returns result->code; on failure result->message
-   says where and why. Free the result with isomer_result_free, even after a failure. */
+   path. `out` is ignored in a dry run and with `headroom`, and may be NULL there only. If no result
+   gains 3 %, `out` is a copy of `in`. *result is overwritten, not read. Returns result->code; on
+   failure result->message says where and why. Free the result with isomer_result_free, even after a
+   failure. */
 ISOMER_API int isomer_optimize(const char *in, const char *out, const IsomerOptions *,
                                IsomerResult *);
 /* Reads no model: result->table lists every rule with its name, identifier and class, and whether

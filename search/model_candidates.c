@@ -40,8 +40,8 @@ bool candidate_apply(CommandSearch *s, const ModelCandidate *c, Arena *a, Deriva
     bool *on = ARENA_NEW(a, bool, r->library.n);
     RuleScope scope = {.everywhere = c->everywhere};
     roles_mark(&r->library, c->everywhere, on);
-    for (int k = 0; c->at && k < model_stats(s->r->source.model).nodes; k++)
-        roles_mark(&r->library, c->at[k], on);
+    const int nodes = c->at ? model_stats(r->source.model).nodes : 0;
+    for (int k = 0; k < nodes; k++) roles_mark(&r->library, c->at[k], on);
     if (c->at) scope = origins_scope(&s->origins, a, c->at);
     *d = run_derivation(&r->source, &r->library, r->w, a);
     const bool good =

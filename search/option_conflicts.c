@@ -165,6 +165,13 @@ static bool is_for_weights(Arena *a, const char *out, const char *path) {
     return model_weights_name(out, name) && file_same(path_beside(a, out, name), path);
 }
 
+/* Checks that there is a path for the result. The program's own reading of its operands ensures
+   this; a caller of the library may have passed NULL. */
+static bool result_named(const char *out, const IsomerOptions *o, Error *e) {
+    return out || o->dry_run || o->headroom ||
+           error_set(e, E_USAGE, "OUT.onnx", "no path is given for the result");
+}
+
 /* Checks that no file named by the options would be lost, and that results can be written. */
 static bool files_given_usable(Arena *a, const char *in, const char *out, const IsomerOptions *o,
                                Error *e) {
@@ -196,8 +203,8 @@ bool optimize_files_spared(Arena *a, const char *in, const char *out, const Isom
 
 bool optimize_options_agree(Arena *a, const char *in, const char *out, const IsomerOptions *o,
                             Error *e) {
-    return rules_out_used(o, e) && targets_agree(a, o, e) && limits_used(o, e) &&
-           backend_threads_agree(o->threads, o->backend_options, e) && tolerances_used(o, e) &&
-           discovery_repeats(o, e) && nothing_excluded(o, e) && weights_agree(o, e) &&
-           files_given_usable(a, in, out, o, e);
+    return result_named(out, o, e) && rules_out_used(o, e) && targets_agree(a, o, e) &&
+           limits_used(o, e) && backend_threads_agree(o->threads, o->backend_options, e) &&
+           tolerances_used(o, e) && discovery_repeats(o, e) && nothing_excluded(o, e) &&
+           weights_agree(o, e) && files_given_usable(a, in, out, o, e);
 }

@@ -88,7 +88,7 @@ static PartBorder border_of(const Pricing *x, const Place *at) {
 /* Cuts out and rewrites the part of a place. Returns false with *why set, in the arena of the part.
    Call close_part in either case. */
 static bool open_part(CutPart *p, const Pricing *x, int place, bool refer, const char **why) {
-    const Run *whole = x->r;
+    Run *whole = x->r;
     const Place *at = &x->places->place[place];
     *p = (CutPart){.w = whole->w, .mark = world_mark(whole->w), .limits = places_limits(whole)};
     p->arena = arena_new(whole->escape, 0);

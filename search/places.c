@@ -204,17 +204,17 @@ static void keep_set(Places *p, Arena *a, const Run *r, const Origins *o, Deriva
 
 /* Whether the run is cancelled. With --keep-best an interrupt only ends the search, and what is
    written is derived in full. */
-static bool is_cancelled(const void *run) {
-    const Run *r = run;
+static bool is_cancelled(void *run) {
+    Run *r = run;
     return !r->o->keep_best && run_signalled(r);
 }
 
-FixpointLimits places_limits(const Run *r) {
+FixpointLimits places_limits(Run *r) {
     return (FixpointLimits){.applications = APPLICATIONS, .over = is_cancelled, .user = r};
 }
 
-static bool search_over(const void *places) {
-    Places *p = *(Places *const *)places;
+static bool search_over(void *places) {
+    Places *p = places;
     return stop_here(&p->rounds_end, p->rounds++);
 }
 
@@ -231,7 +231,7 @@ static bool apply_set(Run *r, Arena *a, Places *p, const RoleSet *set, Derivatio
     const Library *l = &r->library;
     const RuleScope everywhere = {.everywhere = set->role};
     FixpointLimits limits = places_limits(r);
-    limits.over = search_over, limits.user = &p;
+    limits.over = search_over, limits.user = p;
     bool *on = ARENA_NEW(a, bool, l->n);
     roles_mark(l, set->role, on);
     *d = run_derivation(&r->source, l, r->w, a);

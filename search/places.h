@@ -37,7 +37,7 @@ typedef struct Places {
 /* Returns the limits of one derivation: APPLICATIONS rules are applied at most, and none once the
    run is cancelled. */
 enum { APPLICATIONS = 20000 };
-FixpointLimits places_limits(const Run *);
+FixpointLimits places_limits(Run *);
 /* Reports progress if a limit ended the derivation before rules were applied wherever they
    match. */
 void places_say_limited(const Run *, const Derivation *);

@@ -69,7 +69,7 @@ static void choose_by_price(RuntimeSearch *o, const Derivation *finished, bool *
 static bool choose_by_time(RuntimeSearch *o, int n, RegionCandidate *v, int *best) {
     Run *r = o->r;
     Trial *trial[CANDIDATES];
-    double seconds[CANDIDATES + 1], predicted[CANDIDATES + 1], again[2];
+    double seconds[CANDIDATES + 1], predicted[CANDIDATES + 1];
     for (int k = 0; k < n; k++) trial[k] = v[k].trial;
     if (!trial_time(n, trial, o->cost, seconds, predicted, r->error)) return false;
     *best = -1;
@@ -82,7 +82,8 @@ static bool choose_by_time(RuntimeSearch *o, int n, RegionCandidate *v, int *bes
     }
     double after = *best < 0 ? seconds[0] : seconds[1 + *best];
     if (*best >= 0 && n > 1) {
-        if (!trial_time(1, &trial[*best], o->cost, seconds, again, r->error)) return false;
+        double unused[2]; /* the predictions, which are known */
+        if (!trial_time(1, &trial[*best], o->cost, seconds, unused, r->error)) return false;
         after = seconds[1];
         run_say(r, "candidate %d once more: %.3f -> %.3f ms", *best + 1, seconds[0] * 1e3,
                 after * 1e3);

@@ -17,14 +17,11 @@ static bool not_installed(Run *r, const char *why) {
 }
 
 /* Returns the first line that contains the word, or else the last line that is not empty. */
-static const char *line_of(Arena *a, const char *text, const char *word) {
-    const char *found = "";
-    for (size_t n; *text; text += n, text += *text == '\n') {
-        n = strcspn(text, "\n");
-        if (n) found = arena_string(a, text, n);
-        if (n && word && strstr(found, word)) break;
-    }
-    return found;
+static const char *line_with(Arena *a, const char *text, const char *word) {
+    const char *at = strstr(text, word);
+    if (!at) return child_last_line(a, text);
+    while (at > text && at[-1] != '\n') at--;
+    return arena_string(a, at, strcspn(at, "\n"));
 }
 
 /* Says why the helper gave no answer. */
@@ -45,7 +42,7 @@ bool run_can_check_with(Run *r) {
         return not_installed(r, "its helper compare-onnx is not installed next to this program");
     const int status = helper_run(r, argv, &said);
     if (!status || run_cancelled(r)) return !status;
-    return not_installed(r, *said.out ? line_of(r->arena, said.out, NULL)
+    return not_installed(r, *said.out ? child_last_line(r->arena, said.out)
                                       : failure(r->arena, status, &said));
 }
 
@@ -77,17 +74,17 @@ static bool read_verdict(Run *r, int status, const ChildSaid *x) {
     const char *said = x->out;
     if (run_cancelled(r)) return false;
     if (status == AGREES) {
-        r->stats.opinion = line_of(r->arena, said, "agrees");
+        r->stats.opinion = line_with(r->arena, said, "agrees");
         return true;
     }
     if (status == DISAGREES) {
-        const char *line = line_of(r->arena, said, FAIL);
+        const char *line = line_with(r->arena, said, FAIL);
         if (!strncmp(line, FAIL, strlen(FAIL))) line += strlen(FAIL);
         const char *sizes = run_size_set_name(r, r->size_set);
         return error_set(r->error, E_CHECK, r->in, "%s disagrees%s%s: %s", r->o->check_with,
                          *sizes ? " at " : "", sizes, line);
     }
-    if (status == ABSENT) return not_installed(r, line_of(r->arena, said, NULL));
+    if (status == ABSENT) return not_installed(r, child_last_line(r->arena, said));
     return not_installed(r, failure(r->arena, status, x));
 }
 
@@ -104,7 +101,7 @@ static bool ask_runtime(Run *r, const char *folder, const char *result) {
         Error why = {0};
         if (!not_run || run_cancelled(r)) return read_verdict(r, status, &said);
         error_set(&why, E_ENVIRONMENT, "--check-with", "%s could not compare the models: it %.300s",
-                  r->o->check_with, line_of(r->arena, not_run, NULL));
+                  r->o->check_with, child_last_line(r->arena, not_run));
         if (!run_other_inputs(r, &why)) return *r->error = why, false;
     }
 }

@@ -216,8 +216,8 @@ static bool take(void *user, const Match *m) {
     return all->n < 64;
 }
 
-static bool after_rounds(const void *left) {
-    int *n = (int *)(uintptr_t)left;
+static bool after_rounds(void *left) {
+    int *n = left;
     return --*n < 0;
 }
 

@@ -32,6 +32,15 @@ static void unknown_words_are_refused(void **state) {
     refused(&o, "--threads: expects an integer from 1 to 64, not \"65\"");
 }
 
+static void a_result_without_a_path_is_refused(void **state) {
+    (void)state;
+    IsomerOptions o;
+    isomer_options(&o);
+    refused(&o, "OUT.onnx: no path is given");
+    o.external = 1;
+    refused(&o, "OUT.onnx: no path is given");
+}
+
 static void defaults_are_what_the_header_says(void **state) {
     (void)state;
     IsomerOptions o;
@@ -64,6 +73,7 @@ static void known_words_are_taken(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(unknown_words_are_refused),
+                                       cmocka_unit_test(a_result_without_a_path_is_refused),
                                        cmocka_unit_test(defaults_are_what_the_header_says),
                                        cmocka_unit_test(known_words_are_taken)};
     return cmocka_run_group_tests(tests, NULL, NULL);

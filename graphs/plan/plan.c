@@ -17,7 +17,7 @@ static void charge(PlanBuild *b) {
 
 static bool plan_all(PlanBuild *b, const Graph *g) {
     if (!plan_lower(b, g)) return false;
-    if (b->device) plan_int8(b);
+    plan_int8(b);
     plan_collapse(b);
     plan_fuse(b);
     plan_rows(b);

@@ -527,6 +527,7 @@ static void insert_extra(PlanBuild *b, const Int8 *f) {
 
 void plan_int8(PlanBuild *b) {
     enum { SLOTS = 6 }; /* at most this many slots are made for one step */
+    if (!b->device) return;
     const int steps = b->plan->nstep;
     Int8 f = {b, slot_uses_new(b->plan, b->w->scratch, SLOTS * steps),
               .extra = ARENA_NEW(b->w->scratch, Extra, steps)};

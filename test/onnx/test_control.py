@@ -279,6 +279,28 @@ def test_an_if_whose_names_would_collide_stays(tmp_path):
     )
 
 
+def test_an_if_that_stays_keeps_the_names_of_both_branches(tmp_path):
+    """The first If stays, because an open one defines `t`, too. So `taken` in its other branch
+    counts, and the second If stays as well."""
+    text = """(float[4] x, bool p) => (float[4] o) <bool c = {1}> {
+      y = If (c) <then_branch = a () => (float[4] t) { t = Relu (x) },
+                  else_branch = b () => (float[4] taken) { taken = Neg (x) }>
+      z = If (c) <then_branch = d () => (float[4] taken) { taken = Exp (y) },
+                  else_branch = e () => (float[4] f) { f = Neg (y) }>
+      v = If (p) <then_branch = g () => (float[4] t) { t = Abs (z) },
+                  else_branch = h () => (float[4] i) { i = Neg (z) }>
+      o = Add (v, x)
+    }"""
+    path, out = model(tmp_path / "m.onnx", text), tmp_path / "o.onnx"
+    done = optimize(path, out)
+    assert done.returncode == 0, done.stderr
+    onnx.checker.check_model(str(out), full_check=True)
+    made = onnx.load(out).graph
+    assert [node.op_type for node in made.node] == ["If", "If", "If", "Add"]
+    feed = {"x": numpy.array([-1, 0, 1, 2], "f4"), "p": numpy.array(True)}
+    assert numpy.array_equal(session(path).run(None, feed)[0], session(out).run(None, feed)[0])
+
+
 def test_what_stands_around_an_open_if_is_checked_whole(tmp_path):
     text = """(float[1,3,8,8] x, bool c) => (float[p,q,r,s] o)
     <float[3] g = {1,2,3}, float[3] h = {0,1,0}, float[3] m = {0,0,1}, float[3] v = {1,4,1},

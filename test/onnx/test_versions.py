@@ -3,9 +3,10 @@ onnx.defs at each version for which it holds: its attributes exist, and the defa
 the schema. Then come traps: attributes that became inputs, meanings that changed, and new features.
 Each is run at the versions around the change and compared with ONNX Runtime or ONNX's reference."""
 
-import collections, fractions
+import collections, fractions, os, subprocess
 import numpy, onnx, onnx.parser, pytest
 from operator_case import OPS
+from small_models import BUILD, SHAPE, net
 from test_nodes import Tool
 from written import differs, run_any
 
@@ -329,3 +330,41 @@ def test_a_rule_whose_result_is_only_read_at_this_opset_does_not_spoil_the_other
     done = optimize(path, out, "--cost", "nodes")
     kinds = [node.op_type for node in onnx.load(out).graph.node]
     assert done.returncode == 0 and kinds.count("Relu") == 1 and kind in kinds, done.stdout
+
+
+def test_a_new_name_is_not_one_that_has_a_type_in_the_file(optimize, tmp_path):
+    """Another tool may have left the type of a value that is gone."""
+    path, out = net(tmp_path / "m.onnx", blocks=1), tmp_path / "o.onnx"
+    options = [*SHAPE, "--cost", "nodes", "--enable", "conv-batchnorm"]
+    assert optimize(path, out, *options).returncode == 0
+    names = lambda graph: {name for node in graph.node for name in [*node.input, *node.output]}
+    fresh = {name for name in names(onnx.load(out).graph) if name.startswith("isomer_")}
+    old = onnx.load(path)
+    for name in fresh:
+        info = onnx.helper.make_tensor_value_info(name, onnx.TensorProto.INT64, [7])
+        old.graph.value_info.append(info)
+    onnx.save(old, path)
+    assert optimize(path, out, *options).returncode == 0
+    new = onnx.load(out).graph
+    assert fresh and "BatchNormalization" not in {node.op_type for node in new.node}
+    assert not fresh & names(new), "ONNX Runtime refuses a value of another type"
+
+
+def test_an_attribute_that_cannot_be_read_is_not_left_out(tmp_path):
+    """Its number has the form of a 32-bit float, which no integer has in a file."""
+    axis = onnx.helper.make_attribute("axis", 0)
+    axis.ClearField("i")
+    axis = axis.SerializeToString() + b"\x1d\x01\0\0\0"
+    node = onnx.helper.make_node("Softmax", ["x"], ["y"]).SerializeToString()
+    node = onnx.NodeProto.FromString(node + b"\x2a" + bytes([len(axis)]) + axis)
+    x, y = (onnx.helper.make_tensor_value_info(name, 1, [2, 3]) for name in "xy")
+    opset = [onnx.helper.make_opsetid("", 17)]
+    graph = onnx.helper.make_graph([node], "g", [x], [y])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=opset, ir_version=8), tmp_path / "m.onnx")
+    done = subprocess.run(
+        [os.path.join(BUILD, "run-model"), tmp_path / "m.onnx"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 3 and "attribute axis is damaged" in done.stderr, done.stderr

@@ -28,8 +28,10 @@ NameId assembly_fresh_name(Assembly *p) {
         const char *text = arena_format(p->a, "isomer_%d", ++p->serial);
         NameId id = name_id(p->m, slice_of(text), p->e);
         const NameInfo *n = &p->m->name[id];
-        if (n->source == FROM_NOTHING && !n->defined_in_subgraph && !table_get(&p->made, id))
-            return id;
+        /* A name that nothing defines may still have a type or an annotation in the file. */
+        const bool free =
+            n->source == FROM_NOTHING && !n->defined_in_subgraph && !n->type.at && !n->pinned;
+        if (free && !table_get(&p->made, id)) return id;
     }
 }
 

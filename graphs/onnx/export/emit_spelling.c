@@ -72,7 +72,8 @@ static bool slice_end(Draft *d, Poly start, Poly size, int64_t step, Poly *end) 
     int64_t e;
     *end = poly_add(d->w, start, poly_mul(d->w, size, poly_int(d->w, step)));
     const bool known = poly_constant(d->w, *end, &e);
-    if (step > 1 && known) *end = poly_add(d->w, *end, poly_int(d->w, 1 - step));
+    if (step > 1 && known && !poly_is(d->w, size, 0))
+        *end = poly_add(d->w, *end, poly_int(d->w, 1 - step));
     if (step < 0 && !known) return draft_fail(d, "a backward slice whose end is not a constant");
     if (step < 0 && e < 0) *end = poly_int(d->w, INT32_MIN);
     return true;
@@ -169,18 +170,13 @@ bool export_reshape_computed(Draft *d, int attr) {
     return draft_int(d, "allowzero", 1) && draft_list_slot(d, 1, d->attr[attr].ints);
 }
 
-static bool is_one(World *w, Poly p) {
-    int64_t c;
-    return poly_constant(w, p, &c) && c == 1;
-}
-
 /* Writes as `axes` those of size 1 that `more` has and `less` lacks; fails if more is missing. */
 static bool axes_of_ones(Draft *d, PolyList more, PolyList less) {
     Poly *axes = ARENA_NEW(d->w->arena, Poly, more.n);
     int n = 0, at = 0;
     for (int k = 0; k < more.n; k++) {
         if (at < less.n && more.v[k] == less.v[at]) at++;
-        else if (is_one(d->w, more.v[k])) axes[n++] = poly_int(d->w, k);
+        else if (poly_is(d->w, more.v[k], 1)) axes[n++] = poly_int(d->w, k);
         else return draft_fail(d, "sizes that have to be computed");
     }
     if (at < less.n || !n) return draft_fail(d, "sizes that have to be computed");
@@ -215,8 +211,8 @@ bool export_moved_ones(Draft *d, int attr) {
     Poly *perm = ARENA_NEW(d->w->arena, Poly, y.n);
     int at[2] = {0, 0};
     for (int k = 0; k < y.n; k++) {
-        const bool one = is_one(d->w, y.v[k]);
-        while (at[one] < x.n && is_one(d->w, x.v[at[one]]) != one) at[one]++;
+        const bool one = poly_is(d->w, y.v[k], 1);
+        while (at[one] < x.n && poly_is(d->w, x.v[at[one]], 1) != one) at[one]++;
         if (x.n != y.n || at[one] == x.n || x.v[at[one]] != y.v[k])
             return draft_fail(d, "sizes that have to be computed");
         perm[k] = poly_int(d->w, at[one]++);

@@ -69,7 +69,8 @@ bool onnx_attr(Import *s, const char *name, OnnxAttr *out) {
     for (int k = 0; k < s->n->x.nattr && k < ATTRS_NAMED; k++)
         if (slice_is(s->n->x.attr[k].name, name)) {
             s->known_attrs |= 1ull << k;
-            return decode_attr(s->w->arena, &s->n->x.attr[k], out);
+            return decode_attr(s->w->arena, &s->n->x.attr[k], out) ||
+                   import_fail(s, "attribute %s is damaged", name);
         }
     *out = (OnnxAttr){.kind = ONNX_ATTR_NONE};
     return false;

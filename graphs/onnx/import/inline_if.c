@@ -82,6 +82,7 @@ static bool unique_names(Inliner *x, Slice graph) {
 /* Counts in how many graphs each name will be defined: branches that are not taken do not count. */
 static bool count_names(Inliner *x) {
     Model *m = x->m;
+    if (x->room) memset(x->times, 0, sizeof *x->times * x->room);
     if (!index_names(x->a, inliner_wire(x, m->x.graph), 0, false, count_name, x)) return false;
     for (int i = 0; i < m->nnode; i++)
         for (int k = 0; k < m->node[i].x.nattr; k++)
@@ -107,15 +108,19 @@ static void choose_decided(Inliner *x) {
         if (taken >= 0) choose_branch(x, i, taken);
     }
 }
-/* Returns how many of the chosen branches can replace their If; the others are dropped. */
+/* Returns how many of the chosen branches can replace their If; the others are dropped. An If whose
+   branch is dropped keeps both, whose names count from then on. */
 static int count_chosen(Inliner *x) {
-    Model *m = x->m;
-    int n = 0;
-    if (!count_names(x)) return 0;
-    for (int i = 0; i < m->nnode; i++) {
-        if (x->branch[i].at && !unique_names(x, x->branch[i])) x->branch[i] = (Slice){0};
-        n += x->branch[i].at != NULL;
-    }
+    int n, dropped;
+    do {
+        n = dropped = 0;
+        if (!count_names(x)) return 0;
+        for (int i = 0; i < x->m->nnode; i++) {
+            if (!x->branch[i].at) continue;
+            if (unique_names(x, x->branch[i])) n++;
+            else x->branch[i] = (Slice){0}, dropped++;
+        }
+    } while (dropped);
     return n;
 }
 

@@ -41,7 +41,7 @@ static bool import_item(Import *s, const ItemText *item) {
     OnnxAttr t;
     if (item->kind == ITEM_EQUALS) return must_equal(s, item->theirs, item->value);
     if (item->kind == ITEM_IGNORED) return onnx_attr(s, item->theirs, &t), true;
-    if (item->kind == ITEM_SPECIAL) return item_import(s, item->ours, item->value) && !s->why;
+    if (item->kind == ITEM_SPECIAL) return item_import(s, item->ours, item->value);
     if (item->kind == ITEM_CONSTANT) return give_constant(s, item->ours, item->theirs);
     const int attr = op_attr_index(s->op, item->ours);
     if (attr < 0)
@@ -59,7 +59,8 @@ static bool items_import(Import *s, const char *items) {
     ItemText item;
     for (int pass = 0; pass < 2; pass++)
         for (const char *at = items; item_next(s->w->arena, &at, &item);)
-            if ((item.kind == ITEM_SPECIAL) == (pass == 1) && !import_item(s, &item)) return false;
+            if ((item.kind == ITEM_SPECIAL) == (pass == 1) && (!import_item(s, &item) || s->why))
+                return false;
     for (int k = 0; k < s->n->x.nattr && k < ATTRS_NAMED; k++)
         if (!(s->known_attrs >> k & 1))
             return import_fail(s, "attribute %s is not supported",

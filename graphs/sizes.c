@@ -222,6 +222,21 @@ bool sizes_bind(World *w, Arena *a, const Graph *g, const char *const name[],
     return set_given(&b, a, given, out) && complete_sizes(&b);
 }
 
+bool sizes_allowed(World *w, Arena *a, const Graph *g, Sizes sizes, const char *option, Error *e) {
+    const LitList needs = graph_needs(w, a, g);
+    for (int k = 0; k < needs.n; k++) {
+        const Lit need = needs.v[k];
+        int64_t v;
+        if (!poly_eval(w, need.p, sizes, &v) || (need.eq ? v == 0 : v >= 0)) continue;
+        Text t = text_new(a);
+        poly_print(w, need.p, &t);
+        return error_set(e, E_USAGE, option,
+                         "the model does not allow these sizes: it requires %s %s 0", t.data,
+                         need.eq ? "==" : ">=");
+    }
+    return true;
+}
+
 /* ---- guesses */
 
 enum { GUESS_NAMED = 64, GUESS_DATA = 16, GUESS_ROUNDS = 4, GUESS_WORK = 100000000 };

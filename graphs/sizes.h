@@ -22,6 +22,10 @@ bool sizes_given(World *, Arena *, const Graph *, const char *const name[], cons
 bool sizes_bind(World *, Arena *, const Graph *, const char *const name[], const SizeOptions *,
                 Sizes *out, Error *);
 
+/* Whether the sizes that have numbers meet what the nodes of the graph require of them. Otherwise
+   E_USAGE, at this option. */
+bool sizes_allowed(World *, Arena *, const Graph *, Sizes, const char *option, Error *);
+
 /* Guesses numbers for the sizes that have none: 1 for an open first axis, 16 for sizes that depend
    on data, 64 for others, unless a node of the graph needs other numbers. A size becomes 0 only if
    no other numbers are found, because nothing can be checked on tensors without elements. *sizes

@@ -153,8 +153,10 @@ static bool bind_given(Run *r, int size_set, Sizes *out) {
     const SizeOptions given = {.shapes = string_list(r->o->input_shape),
                                .dims = given_dims(r, size_set, true),
                                .nfile = r->inputs.nfile};
+    const char *option = r->o->dim.n ? "--dim" : r->o->input_shape.n ? "--input-shape" : "--input";
     return feed_fits(&r->inputs.given, r->w, &r->source.original, name, r->error) &&
-           sizes_given(r->w, r->arena, &r->source.original, name, &given, out, r->error);
+           sizes_given(r->w, r->arena, &r->source.original, name, &given, out, r->error) &&
+           sizes_allowed(r->w, r->arena, &r->source.original, *out, option, r->error);
 }
 
 bool run_size_sets_valid(Run *r) {

@@ -351,24 +351,6 @@ static void memory_is_shared(void **state) {
     world_free(w);
 }
 
-static void what_cannot_be_run_is_named(void **state) {
-    (void)state;
-    World *w = graph_world_new(NULL, 0);
-    Error e = {0};
-    Graph g = graph_of(w, "graph g %x : F [2]\nbody\n %a = exp %x\n %o = opaque %a blob=hex\"\" "
-                          "types=[1, 1, 2]\n %b = exp %o\n out %b\n");
-    assert_null(plan_build(w, w->arena, &g, (Sizes){0}, &e));
-    assert_non_null(strstr(e.place, "opaque"));
-    Error again = {0};
-    assert_int_equal(plan_obstacle(w, w->arena, &g, (Sizes){0}, &again),
-                     node_get(w, g.out[0]).in[0]);
-    Graph h = graph_of(w, "graph g %x : F [n]\nbody\n %a = exp %x\n out %a\n");
-    Error size = {0};
-    assert_null(plan_build(w, w->arena, &h, (Sizes){0}, &size));
-    assert_non_null(strstr(size.reason, "size"));
-    world_free(w);
-}
-
 /* Each allocation of a runner fails once: every failure is an error, and nothing leaks (the address
    sanitizer checks). */
 static void running_out_of_memory_is_an_error(void **state) {
@@ -591,7 +573,6 @@ int main(void) {
         cmocka_unit_test(convolutions_lie_channels_last),
         cmocka_unit_test(the_ends_of_a_part_may_lie_channels_last),
         cmocka_unit_test(memory_is_shared),
-        cmocka_unit_test(what_cannot_be_run_is_named),
         cmocka_unit_test(running_out_of_memory_is_an_error),
         cmocka_unit_test(parts_of_graphs_can_be_planned),
         cmocka_unit_test(random_graphs_run_as_defined),

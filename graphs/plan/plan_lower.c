@@ -228,6 +228,23 @@ static bool lower_to_steps(Lowering *l, const Node *n, const View in[], View out
     return true;
 }
 
+/* Whether the sizes are what the node requires of them. Kernels rely on that. */
+static bool sizes_fit(Lowering *l, const Node *n) {
+    World *w = l->b->w;
+    const SigInfo *s = sig_info(w, n->sig);
+    for (int k = 0; k < s->nneed; k++) {
+        int64_t v;
+        const Lit need = s->need[k];
+        if (!poly_eval(w, need.p, l->b->sizes, &v) || (need.eq ? v == 0 : v >= 0)) continue;
+        Text t = text_new(l->b->arena);
+        poly_print(w, need.p, &t);
+        return plan_fail(
+            l->b, E_INVALID,
+            arena_format(l->b->arena, "it requires %s %s 0", t.data, need.eq ? "==" : ">="));
+    }
+    return true;
+}
+
 static bool lower_node(Lowering *l, NodeId id) {
     Node n = node_get(l->b->w, id);
     const void *bytes;
@@ -245,7 +262,7 @@ static bool lower_node(Lowering *l, NodeId id) {
         in[k] = n.in[k] ? *view_of(l, resolve_value(l, n.in[k])) : (View){.slot = -1, .rank = -1};
     for (int port = 0; port < n.nout; port++)
         if (!dense_view(l->b, n.out + (Value)port, &out[port])) return false;
-    return lower_to_views(l, &n, in, out) || lower_to_steps(l, &n, in, out);
+    return sizes_fit(l, &n) && (lower_to_views(l, &n, in, out) || lower_to_steps(l, &n, in, out));
 }
 
 /* ---- outputs */

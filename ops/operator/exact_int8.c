@@ -51,7 +51,7 @@ static bool signed_weights(StepBuf *b, const View *w, const View *zero, int axis
     *y = (Signed){.view = *w, .made = {.rank = -1}};
     if (w->dtype == DT_INT8 && zeros_are(b, zero, 0)) return true;
     for (int k = 0; k < w->rank; k++)
-        if (w->stride[k] == 0) once.dim[k] = 1;
+        if (w->stride[k] == 0 && k != axis) once.dim[k] = 1; /* zero points differ along axis */
     y->minus_zeros = differences_fit(b, &once, zero, axis);
     if (w->dtype == DT_INT8 && !y->minus_zeros) return false;
     y->needs_correction = !y->minus_zeros && !zeros_are(b, zero, 128);

@@ -251,6 +251,18 @@ def test_integer_product_with_unsigned_weights(tmp_path, zero, x_zero):
     compared(tmp_path, g, y, 1, TensorProto.INT32)
 
 
+def test_integer_product_with_equal_columns_of_other_zero_points(tmp_path):
+    """The weights are one column, repeated, but their zero points differ. All differences fit into
+    8 signed bits."""
+    g = Graph((3, 9, 700))
+    point = g.constant(numpy.uint8(90))
+    column = g.constant(g.rng.integers(100, 156, (700, 1)).astype("uint8"))
+    wide = g.node("Expand", [column, g.constant(numpy.array([700, 40]))])
+    zeros = g.constant(g.rng.integers(110, 146, 40).astype("uint8"))
+    y = g.node("MatMulInteger", [g.quantize("x", 0.02, point), wide, point, zeros])
+    compared(tmp_path, g, y, 1, TensorProto.INT32)
+
+
 @pytest.mark.parametrize("zero", UNSIGNED[:-1])  # ONNX Runtime accepts only one for all
 @pytest.mark.parametrize(
     "x, w, attributes, integers",

@@ -356,6 +356,33 @@ def test_every_number_of_a_list_is_looked_at_before_the_search(tmp_path, options
     assert done.returncode == 2 and said in done.stderr, done.stdout + done.stderr
 
 
+GATHERED = """m (float[n, 8] x, int64[k, 8] i) => (float[k, 8] y)
+    { a = Relu(x)  y = GatherElements<axis = 1>(a, i) }"""
+
+
+@pytest.mark.parametrize(
+    "sizes, fits",
+    [
+        (["--dim", "n=4", "--dim", "k=5"], False),
+        (["--dim", "n=4", "--dim", "k=3,5"], False),
+        (["--input-shape", "x:4,8", "--input-shape", "i:5,8"], False),
+        (["--dim", "n=4", "--dim", "k=3,4"], True),
+    ],
+)
+def test_sizes_that_an_operator_does_not_allow_are_refused(tmp_path, sizes, fits):
+    if fits:
+        assert optimize(GATHERED, tmp_path, *sizes)[0] == 0
+        return
+    onnx.save(
+        onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 13]>' + GATHERED),
+        tmp_path / "m.onnx",
+    )
+    words = [PROGRAM, tmp_path / "m.onnx", "--dry-run", *sizes]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert f"{sizes[0]}: the model does not allow these sizes: it requires" in done.stderr
+
+
 @pytest.mark.parametrize("kind, gates", [("RNN", 1), ("GRU", 3), ("LSTM", 4)])
 @pytest.mark.parametrize("hidden, fits", [(None, True), (5, True), (4, False), (0, False)])
 def test_hidden_size_must_be_that_of_the_weights(tmp_path, kind, gates, hidden, fits):

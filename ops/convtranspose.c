@@ -331,7 +331,8 @@ static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
         axis[a] = (Axis){step_size(b, ints(c, STRIDES).v[a]), step_size(b, ints(c, PADS).v[a]),
                          step_size(b, ints(c, DILATIONS).v[a])};
         if (axis[a].stride > 1 && axis[a].dilation > 1) return 0;
-        if (phases <= PHASES_MOST) phases *= axis[a].stride;
+        phases = axis[a].stride > PHASES_MOST || phases > PHASES_MOST ? PHASES_MOST + 1
+                                                                      : phases * axis[a].stride;
     }
     const bool some = ns <= STEP_SPATIAL && view_count(&in[0]) > 0 && view_count(&in[1]) > 0 &&
                       view_count(&out[0]) > 0,

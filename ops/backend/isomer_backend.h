@@ -327,7 +327,9 @@ static inline int step_has_zero(const Step *s) {
                                         inner: the variable that becomes the lane of a, the last
                                         of those listed; or -1: a has the lane of this node
 
-   Conditions decide before anything under them is read. */
+   Conditions decide before anything under them is read. Numbers are doubles, and a result that an
+   integer output cannot hold saturates. But if all views hold integers or truth values, the results
+   are exact: integers of 64 bits, stored modulo 2^bits of the output's type. */
 #define LOOP_NODES(X) \
     X(NUM)            \
     X(REAL)           \

@@ -7,6 +7,7 @@
 typedef struct Decode {
     Loop *l;
     const int64_t *at, *end;
+    int nparam;
     bool bad;
 } Decode;
 
@@ -208,7 +209,7 @@ static void take_node(Decode *d, int at) {
     case EX_REAL:
         bits = take_word(d), memcpy(&real, &bits, sizeof real), x->number = l->num->real(real);
         return;
-    case EX_PARAM: x->word = take_below(d, 0, INT32_MAX); return;
+    case EX_PARAM: x->word = take_below(d, 0, d->nparam); return;
     case EX_SIZE:
         size = take_affine(d, l->nreg), x->uses = size.uses,
         x->form = form_along(l, &size, x->lane);
@@ -249,10 +250,10 @@ static bool views_fit(const Loop *l, const View *view, Error *error) {
 }
 
 static bool decode_loop(Loop *l, LoopProgram p, const View view[], Error *error) {
-    Decode d = {l, p.words, p.words + p.n, false};
+    Decode d = {l, p.words, p.words + p.n, 0, false};
     d.bad = take_word(&d) != LOOP_MAGIC;
     take_below(&d, 0, l->nview); /* inputs */
-    take_word(&d);               /* the number of parameters, which the caller checks */
+    d.nparam = take_below(&d, 0, INT32_MAX);
     l->rank = take_below(&d, 0, STEP_RANK + 1);
     l->nvar = take_below(&d, l->rank, LOOP_VARS + 1);
     l->nreg = take_below(&d, 0, p.n);

@@ -322,6 +322,7 @@ static bool fill_buffer(Program *p, const LowerSpace *space, const ExNode *x, Vi
 static bool find_buffer(Program *p, Ex e, const ExNode *x, View *seen) {
     Buffers *r = p->buffers;
     const int steps = p->b->n, buffers = p->b->nbuffers, n = r->n;
+    const char *const why = p->b->failure;
     for (int k = 0; k < r->n; k++)
         if (r->of[k] == e) return *seen = r->view[k], true;
     if (fill_buffer(p, r->space, x, seen)) {
@@ -330,7 +331,7 @@ static bool find_buffer(Program *p, Ex e, const ExNode *x, View *seen) {
         r->view[r->n++] = *seen;
         return true;
     }
-    p->b->n = steps, p->b->nbuffers = buffers, r->n = n;
+    p->b->n = steps, p->b->nbuffers = buffers, p->b->failure = why, r->n = n;
     return fill_buffer(p, &p->space, x, seen);
 }
 /* Emits a read of a buffer. *seen has its strides along the axes of the space. */

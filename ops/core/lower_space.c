@@ -160,6 +160,7 @@ bool space_bind_all(LowerSpace *s, const ExNode *x) {
     for (int k = 0; k < x->n; k++) {
         const Symbol bound = poly_is_symbol(s->w, x->dims[k]);
         int64_t size = 0;
+        if (s->nindex == SPACE_AXES) return false;
         if (s->n + x->n - k > STEP_RANK && space_size(s, symbol_def(s->w, bound).arg[0], &size) &&
             size == 1)
             s->index[s->nindex++] = (SpaceIndex){bound, 0, 0};

@@ -123,9 +123,8 @@ bool affine_split(Build *b, int axis, AffinePart *out) {
     const Step *s = b->step;
     Analysis n = {.step = s, .channels = s->view[0].dim[axis]};
     if (s->ncode < 2 || s->ncode > AFFINE_CODE || n.channels < 1) return false;
-    double *room = mem_realloc(NULL, 2 * sizeof *room * (size_t)n.channels * (size_t)s->ncode);
+    double *room = ARENA_NEW(b->scratch, double, 2 * n.channels * s->ncode);
     int cut = -1;
-    if (!room) return false;
     for (int i = 0; i < s->ncode; i++) {
         n.scale[i] = room + 2 * i * n.channels, n.shift[i] = n.scale[i] + n.channels;
         n.form[i] =
@@ -136,6 +135,5 @@ bool affine_split(Build *b, int axis, AffinePart *out) {
             copy_rest(s, i, out->code, &out->ncode))
             cut = i;
     if (cut >= 0) affine_cut(b, &n, cut, out);
-    mem_realloc(room, 0);
     return cut >= 0;
 }

@@ -305,13 +305,12 @@ bool attention_build(Build *b, int choice, Kernel *k) {
                            (double)d / 8 + 2);
     *one = *b->device;
     one->team = NULL, one->threads = 1; /* each product is run by the thread of its head */
-    k->self = a, k->run = attention_run;
+    k->self = a, k->run = attention_run, k->forget = attention_forget;
     bool ok = add_copy(b, a, ATTENTION_PRESENT_KEY, ATTENTION_PAST_KEY, 0) &&
               add_copy(b, a, ATTENTION_PRESENT_KEY, ATTENTION_K, a->before) &&
               add_copy(b, a, ATTENTION_PRESENT_VALUE, ATTENTION_PAST_VALUE, 0) &&
               add_copy(b, a, ATTENTION_PRESENT_VALUE, ATTENTION_V, a->before);
     for (int part = 0; part < a->parts && ok; part++) ok = add_part(b, one, a, part, scale);
-    if (ok) k->forget = attention_forget;
-    else attention_forget(k);
+    if (!ok) attention_forget(k);
     return ok;
 }

@@ -205,6 +205,7 @@ static Kernel *step_compile(Device *d, const Step *s, int choice, const void *co
         if (unfinished) cpu_forget(unfinished);
         else arena_free(arena);
         arena_free(scratch);
+        escape_free(&escape);
         return NULL;
     }
     arena = arena_new(&escape, 0);

@@ -197,14 +197,17 @@ static bool ranges_new(Build *b, const Loop *l, Ranges *r) {
     r->parts = count_parts(b, r->rows, view_count(y), 0.25);
     return true;
 }
+static void free_loop(void *loop) { loop_free(loop); }
 bool ranges_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     Error e = {0};
+    Cleanup loop;
     const Step *s = b->step;
     Ranges *r = ARENA_NEW(b->arena, Ranges, 1);
     Loop *l = loop_new((LoopProgram){s->nparam, s->param}, s->nview, s->view, &numbers_real, &e);
+    if (l) cleanup_add(arena_escape(b->arena), &loop, free_loop, l);
     const bool made = l && ranges_new(b, l, r);
-    if (l) loop_free(l);
+    if (l) cleanup_run(&loop);
     k->run = ranges_run, k->self = r;
     return made;
 }

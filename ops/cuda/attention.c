@@ -79,13 +79,20 @@ static bool is_attention(const Step *s) {
            (s->op && !strcmp(s->op, "attention") && s->nparam == ATTENTION_PARAMS &&
             s->param[OP_OUTPUTS] == ATTENTION_OUTPUTS);
 }
+static bool mask_fits(const Attention *a) {
+    const View scores = {.rank = 4, .dim = {a->batch, a->heads, a->queries, a->total}},
+               *mask = &a->step->view[ATTENTION_MASK];
+    return !given(a->step, ATTENTION_MASK) ||
+           (mask->rank >= 1 && mask->rank <= 4 && mask->dim[mask->rank - 1] <= a->total &&
+            attention_mask_fits(mask, &scores));
+}
 int attention_variants(const Step *s) {
     if (!is_attention(s) || s->nview <= ATTENTION_V) return 0;
     for (int k = ATTENTION_Y; k <= ATTENTION_V; k++)
         if (!given(s, k)) return 0;
     if (!types_fit(s)) return 0;
     const Attention a = sizes_of(s);
-    if (a.heads % a.groups || a.e > VALUES_MOST) return 0;
+    if (a.heads % a.groups || a.e > VALUES_MOST || !mask_fits(&a)) return 0;
     return a.queries > SIDE ? 2 : 1;
 }
 

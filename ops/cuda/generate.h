@@ -94,5 +94,6 @@ int chain_variants(const Step *);
 void chain_write(Gen *, int variant); /* rows */
 int attention_variants(const Step *);
 void attention_write(Gen *, int variant); /* the operator attention */
+int loop_variants(const Step *);
 void loop_write(Gen *);
 #endif

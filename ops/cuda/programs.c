@@ -1,5 +1,6 @@
 /* programs.c -- writes kernels for loop programs (isomer_backend.h), in doubles, with one thread
-   for each element of the output.
+   for each element of the output. Programs of integers have one only if they choose among integers
+   of up to 32 bits: doubles do not hold greater ones, and kernels here do not wrap.
 
    Loop programs are decoded here and in ops/core/loop_form.c, because a plug-in shares with the
    host only the header that specifies them, and no code. loop_form.c checks every reference in a
@@ -78,6 +79,43 @@ static bool read_program(const Step *s, Program *p) {
 static void free_program(Program *p) {
     free(p->reg);
     free(p->node);
+}
+
+/* ---- Which programs have kernels. */
+
+static bool only_chooses(const Node *x) {
+    switch (x->kind) {
+    case LOOP_NODE_NUM: return x->words[1] == 1;
+    case LOOP_NODE_AT:
+    case LOOP_NODE_IF:
+    case LOOP_NODE_WHERE:
+    case LOOP_NODE_TAKE:
+    case LOOP_NODE_MAX2:
+    case LOOP_NODE_MIN2: return true;
+    default: return false;
+    }
+}
+static bool has_floats(const Step *s) {
+    char class = 'i';
+    for (int k = 0; k < s->nview; k++)
+        if (s->view[k].rank >= 0) class = class_with(class, s->view[k].dtype);
+    return class_real(class);
+}
+static bool has_64_bits(const Step *s) {
+    bool wide = false;
+    for (int k = 0; k < s->nview; k++)
+        wide |= s->view[k].rank >= 0 && source_element_bytes(s->view[k].dtype) == 8;
+    return wide;
+}
+int loop_variants(const Step *s) {
+    Program p;
+    if (!step_has_loop(s)) return 0;
+    if (has_floats(s)) return 1;
+    if (has_64_bits(s)) return 0;
+    bool exact = read_program(s, &p);
+    for (int64_t k = 0; exact && k < p.nnode; k++) exact = only_chooses(&p.node[k]);
+    free_program(&p);
+    return exact;
 }
 
 /* ---- The text of index polynomials, in int64. */

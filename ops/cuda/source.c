@@ -25,7 +25,7 @@ int source_variants(const Step *s) {
     case S_SAMPLE: return sample_variants(s);
     case S_POOL: return 1;
     case S_ROWS: return chain_variants(s);
-    case S_LOOP: return step_has_loop(s) ? 1 : 0;
+    case S_LOOP: return loop_variants(s);
     case S_OP: return attention_variants(s);
     default: return 0;
     }

@@ -3,7 +3,7 @@ run whole models, whose results are compared with those of the CPU's back end; a
 clearly that there is no GPU."""
 
 import ctypes, os, subprocess, sys
-import numpy, pytest
+import numpy, onnx, onnx.parser, pytest
 from written import ROOT, real_models
 
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
@@ -51,6 +51,37 @@ def test_whole_models_by_generated_kernels(path, tmp_path):
         assert got[name].shape == value.shape
         greatest = numpy.abs(value).max()
         assert numpy.abs(got[name] - value).max() <= 1e-4 * greatest, name
+
+
+INTEGERS = {
+    "Trilu of more than 53 bits": ("int64[5,5]", "y = Trilu (x)", 2**62 + 1),
+    "Trilu": ("int32[5,5]", "y = Trilu (x)", 2**31 - 1),
+    "sums that wrap": ("int32[5,5]", 'y = Einsum <equation = "ij,jk->ik"> (x, x)', 2**30),
+    "sums of bytes": ("uint8[5,5]", 'y = Einsum <equation = "ij,jk->ik"> (x, x)', 250),
+}
+
+
+@needs_plugin
+@pytest.mark.parametrize("case", INTEGERS)
+def test_integers_are_those_of_the_processor(tmp_path, case):
+    """Loop programs are generated in doubles; others run on the host."""
+    kind, text, great = INTEGERS[case]
+    model = f'<ir_version: 8, opset_import: ["": 17]> g ({kind} x) => ({kind} y) {{ {text} }}'
+    onnx.save(onnx.parser.parse_model(model), tmp_path / "m.onnx")
+    x = numpy.arange(25, dtype=kind.split("[")[0]).reshape(5, 5)
+    x[0], x[:, 4] = great - x[0], great - 3 * x[:, 4].astype(bool)
+    numpy.save(tmp_path / "x.npy", x)
+    words = [PROGRAM, tmp_path / "m.onnx", "--input", f"x={tmp_path / 'x.npy'}"]
+    found = []
+    for back_end in ([], ["--backend", HOST]):
+        folder = tmp_path / f"{len(found)}"
+        subprocess.run([*words, *back_end, "--output-dir", folder], check=True, timeout=100)
+        found.append(numpy.load(folder / "y.npy"))
+    assert numpy.array_equal(*found)
+    if text.startswith("y = Trilu"):
+        assert numpy.array_equal(found[0], numpy.triu(x))
+    else:
+        assert numpy.array_equal(found[0], x @ x), "NumPy wraps, too"
 
 
 @needs_plugin

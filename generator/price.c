@@ -32,11 +32,7 @@ int price_nodes(World *w, Arena *a, const Graph *g) {
 static Sizes sizes_now(const Price *p) { return (Sizes){SYMBOLS, p->value}; }
 
 static bool all_hold(const Price *p, int n, const Lit lit[]) {
-    int64_t v;
-    for (int k = 0; k < n; k++)
-        if (!poly_eval(p->w, lit[k].p, sizes_now(p), &v) || (lit[k].eq ? v != 0 : v < 0))
-            return false;
-    return true;
+    return lits_hold(p->w, n, lit, sizes_now(p));
 }
 
 /* Draws the sizes that the equations leave open; the others follow. Returns false if some need or
@@ -107,9 +103,7 @@ static bool at_length(Price *p, const Rule *rule, const int length[], unsigned *
     Error ignored = {0};
     int drawn = 0;
     if (!rule_instance(p->w, p->arena, rule, length, &p->i, &ignored)) return false;
-    p->facts = facts_new(p->w, p->arena);
-    for (int k = 0; k < p->i.nsymbol; k++)
-        if (!p->i.is_size[k]) facts_at_least(p->facts, p->i.symbol[k], INT64_MIN);
+    p->facts = rule_instance_facts(p->w, p->arena, &p->i);
     for (int k = 0; k < p->i.nneed_from; k++) facts_assume(p->facts, p->i.need_from[k]);
     for (int k = 0; k < p->i.nneed_to; k++) facts_assume(p->facts, p->i.need_to[k]);
     for (int t = 0; t < TRIES && drawn < DRAWS; t++) {

@@ -103,11 +103,7 @@ static int collect_symbols(Lift *l, const Graph *g, NodeList live, bool named, S
 }
 
 static bool needs_hold(Sample *s, LitList needs) {
-    int64_t v;
-    for (int k = 0; k < needs.n; k++)
-        if (!poly_eval(s->l->w, needs.v[k].p, s->sizes, &v) || (needs.v[k].eq ? v != 0 : v < 0))
-            return false;
-    return true;
+    return lits_hold(s->l->w, needs.n, needs.v, s->sizes);
 }
 
 static bool sizes_fit(Sample *s, NodeList live) {

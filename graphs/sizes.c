@@ -225,14 +225,11 @@ bool sizes_bind(World *w, Arena *a, const Graph *g, const char *const name[],
 bool sizes_allowed(World *w, Arena *a, const Graph *g, Sizes sizes, const char *option, Error *e) {
     const LitList needs = graph_needs(w, a, g);
     for (int k = 0; k < needs.n; k++) {
-        const Lit need = needs.v[k];
-        int64_t v;
-        if (!poly_eval(w, need.p, sizes, &v) || (need.eq ? v == 0 : v >= 0)) continue;
+        if (lit_at(w, needs.v[k], sizes)) continue;
         Text t = text_new(a);
-        poly_print(w, need.p, &t);
-        return error_set(e, E_USAGE, option,
-                         "the model does not allow these sizes: it requires %s %s 0", t.data,
-                         need.eq ? "==" : ">=");
+        lit_print(w, needs.v[k], &t);
+        return error_set(e, E_USAGE, option, "the model does not allow these sizes: it requires %s",
+                         t.data);
     }
     return true;
 }
@@ -254,8 +251,7 @@ static bool open_size(const World *w, Symbol s) {
 }
 
 static bool fails(const Guess *g, Lit need) {
-    int64_t v;
-    return !poly_eval(g->w, need.p, (Sizes){g->n, g->value}, &v) || (need.eq ? v != 0 : v < 0);
+    return lit_at(g->w, need, (Sizes){g->n, g->value}) != 1;
 }
 
 static int failures(Guess *g) {

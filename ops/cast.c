@@ -50,9 +50,10 @@ static Ex define(Call *c, Dims i) {
     return holds_all(to, from) || narrows || is_far(to) ? at(c, 0, i) : 0;
 }
 
+enum { P_SATURATE = 1, P_ROUND };
 static int params(Call *c, int64_t param[]) {
-    param[1] = word(c, SATURATE);
-    param[2] = word(c, ROUND);
+    param[P_SATURATE] = word(c, SATURATE);
+    param[P_ROUND] = word(c, ROUND);
     return 2;
 }
 /* Rounds x to a power of two; returns x unchanged if it is not positive and finite. */
@@ -76,8 +77,9 @@ static int kernel(const Step *s, void *const slot[]) {
         int64_t from = kernel_at(x, i), at = kernel_at(y, i);
         if (to == DT_BOOL) kernel_set_integer(y, slot, at, kernel_real(x, slot, from) != 0);
         else if (dtype_bits(to) <= 8 && dtype_class(to) == 'F')
-            kernel_set_real(y, slot, at,
-                            narrowed(kernel_real(x, slot, from), to, s->param[1], s->param[2]));
+            kernel_set_real(
+                y, slot, at,
+                narrowed(kernel_real(x, slot, from), to, s->param[P_SATURATE], s->param[P_ROUND]));
         /* An integer of fewer than 8 bits takes the last bits. */
         else if (is_small(to)) kernel_set_integer(y, slot, at, kernel_integer(x, slot, from));
         else kernel_move(y, slot, at, x, from);

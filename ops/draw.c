@@ -53,15 +53,17 @@ static const char *shape_dropout(Call *c) {
     c->out[1].dtype = DT_BOOL;
     return why;
 }
+enum { P_RATIO = 1, P_SEED };
 static int params_dropout(Call *c, int64_t param[]) {
-    return !bits_of(c, RATIO, &param[1]) || !is_const(c, intof(c, SEED), &param[2]) ? -1 : 2;
+    return !bits_of(c, RATIO, &param[P_RATIO]) || !is_const(c, intof(c, SEED), &param[P_SEED]) ? -1
+                                                                                               : 2;
 }
 static int kernel_dropout(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *mask = &s->view[1], *x = &s->view[2];
-    const double ratio = param_real(s->param[1]);
+    const double ratio = param_real(s->param[P_RATIO]);
     int64_t i[STEP_RANK];
     Twister t;
-    twister_start(&t, (uint32_t)s->param[2]);
+    twister_start(&t, (uint32_t)s->param[P_SEED]);
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
         bool keep = ratio <= 0 || twister_real(&t) >= ratio;
         kernel_set_real(y, slot, kernel_at(y, i),
@@ -106,9 +108,10 @@ static const char *shape_drawn(Call *c) {
     c->out[0] = (Type){.dtype = (DType)word(c, DTYPE), .dim = y};
     return is_float(&c->out[0]) ? NULL : "not supported for this element type";
 }
+enum { P_FIRST = 1, P_SECOND, P_DRAW_SEED };
 static int params_drawn(Call *c, int64_t param[]) {
-    return !bits_of(c, FIRST, &param[1]) || !bits_of(c, SECOND, &param[2]) ||
-                   !bits_of(c, DRAW_SEED, &param[3])
+    return !bits_of(c, FIRST, &param[P_FIRST]) || !bits_of(c, SECOND, &param[P_SECOND]) ||
+                   !bits_of(c, DRAW_SEED, &param[P_DRAW_SEED])
                ? -1
                : 3;
 }
@@ -119,10 +122,10 @@ static double bell(Twister *t) {
 }
 static int fill_drawn(const Step *s, void *const slot[], bool normal) {
     const View *y = &s->view[0];
-    const double a = param_real(s->param[1]), b = param_real(s->param[2]);
+    const double a = param_real(s->param[P_FIRST]), b = param_real(s->param[P_SECOND]);
     int64_t i[STEP_RANK];
     Twister t;
-    start_from(&t, param_real(s->param[3]));
+    start_from(&t, param_real(s->param[P_DRAW_SEED]));
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i))
         kernel_set_real(y, slot, kernel_at(y, i),
                         normal ? a + b * bell(&t) : a + (b - a) * twister_real(&t));
@@ -174,14 +177,15 @@ static const char *shape_bernoulli(Call *c) {
     c->out[0].dtype = (DType)word(c, COIN_TYPE);
     return why;
 }
+enum { P_COIN_SEED = 1 };
 static int params_bernoulli(Call *c, int64_t param[]) {
-    return !bits_of(c, COIN_SEED, &param[1]) ? -1 : 1;
+    return !bits_of(c, COIN_SEED, &param[P_COIN_SEED]) ? -1 : 1;
 }
 static int kernel_bernoulli(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];
     int64_t i[STEP_RANK];
     Twister t;
-    start_from(&t, param_real(s->param[1]));
+    start_from(&t, param_real(s->param[P_COIN_SEED]));
     for (bool more = kernel_first(y, i); more; more = kernel_next(y, i)) {
         bool one = twister_real(&t) < kernel_real(x, slot, kernel_at(x, i));
         if (kernel_is_integer(y)) kernel_set_integer(y, slot, kernel_at(y, i), one);

@@ -106,9 +106,10 @@ static const AttrDef isinf_attrs[] = {
     [POSITIVE] = {"positive", A_ENUM, "yes", "no yes", .draw = "no yes"},
     {0},
 };
+enum { P_NEGATIVE = 1, P_POSITIVE };
 static int isinf_params(Call *c, int64_t param[]) {
-    param[1] = word(c, NEGATIVE);
-    param[2] = word(c, POSITIVE);
+    param[P_NEGATIVE] = word(c, NEGATIVE);
+    param[P_POSITIVE] = word(c, POSITIVE);
     return 2;
 }
 static double is_high(double x) { return isinf(x) && x > 0; }
@@ -117,9 +118,9 @@ static double is_either(double x) { return isinf(x) != 0; }
 static double is_neither(double x) { return x != x && x == x; }
 static int kernel_isinf(const Step *s, void *const slot[]) {
     kernel_each(s, slot,
-                s->param[1]   ? (s->param[2] ? is_either : is_low)
-                : s->param[2] ? is_high
-                              : is_neither);
+                s->param[P_NEGATIVE]   ? (s->param[P_POSITIVE] ? is_either : is_low)
+                : s->param[P_POSITIVE] ? is_high
+                                       : is_neither);
     return 0;
 }
 /* One instruction asks for an infinity of either sign; for one sign, x is compared with that

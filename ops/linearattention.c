@@ -59,10 +59,12 @@ static const char *shape(Call *c) {
         }
     return is_float(c->in[Q]) ? NULL : "not supported for this element type";
 }
+enum { P_KV_HEADS = 1, P_Q_HEADS, P_SCALE, P_RULE };
 static int params(Call *c, int64_t param[]) {
-    bool ok = is_const(c, intof(c, KV_HEADS), &param[1]) &&
-              is_const(c, intof(c, Q_HEADS), &param[2]) && bits_of(c, SCALE, &param[3]);
-    param[4] = word(c, RULE);
+    bool ok = is_const(c, intof(c, KV_HEADS), &param[P_KV_HEADS]) &&
+              is_const(c, intof(c, Q_HEADS), &param[P_Q_HEADS]) &&
+              bits_of(c, SCALE, &param[P_SCALE]);
+    param[P_RULE] = word(c, RULE);
     return ok ? 4 : -1;
 }
 
@@ -103,7 +105,7 @@ static void column(Head *h, double scale, int64_t group) {
             past ? kernel_real(past, h->slot, kernel_at(past, (int64_t[]){h->b, h->g, d, h->m}))
                  : 0;
     for (int64_t t = 0; t < y->dim[1]; t++) {
-        write_step(h, t, dv, h->s->param[4]);
+        write_step(h, t, dv, h->s->param[P_RULE]);
         for (int64_t r = h->g * group; r < (h->g + 1) * group; r++) {
             double sum = 0;
             for (int64_t d = 0; d < h->dk; d++)
@@ -118,12 +120,13 @@ static void column(Head *h, double scale, int64_t group) {
 }
 static int kernel(const Step *s, void *const slot[]) {
     const View *last = &s->view[1];
-    Head h = {.s = s, .slot = slot, .dk = last->dim[2], .heads = s->param[1]};
-    double scale = param_real(s->param[3]);
+    Head h = {.s = s, .slot = slot, .dk = last->dim[2], .heads = s->param[P_KV_HEADS]};
+    double scale = param_real(s->param[P_SCALE]);
     if (scale == 0) scale = 1 / sqrt((double)h.dk);
     for (h.b = 0; h.b < last->dim[0]; h.b++)
         for (h.g = 0; h.g < h.heads; h.g++)
-            for (h.m = 0; h.m < last->dim[3]; h.m++) column(&h, scale, s->param[2] / s->param[1]);
+            for (h.m = 0; h.m < last->dim[3]; h.m++)
+                column(&h, scale, s->param[P_Q_HEADS] / s->param[P_KV_HEADS]);
     return 0;
 }
 static const OnnxMap onnx[] = {
@@ -153,8 +156,9 @@ static const char *shape_causal(Call *c) {
         need_eq(c, c->in[BEFORE]->dim.v[k], c->out[1].dim.v[k]);
     return why;
 }
+enum { P_ACTIVATION = 1 };
 static int params_causal(Call *c, int64_t param[]) {
-    param[1] = word(c, ACTIVATION);
+    param[P_ACTIVATION] = word(c, ACTIVATION);
     return 1;
 }
 /* Place t of `before` (or zeros) followed by x. */
@@ -173,7 +177,8 @@ static int kernel_causal(const Step *s, void *const slot[]) {
         for (int64_t k = 0; k < w->dim[2]; k++)
             sum += joined(s, slot, i[0], i[1], i[2] + k) *
                    kernel_real(w, slot, kernel_at(w, (int64_t[]){i[1], 0, k}));
-        kernel_set_real(y, slot, kernel_at(y, i), s->param[1] ? sum / (1 + exp(-sum)) : sum);
+        kernel_set_real(y, slot, kernel_at(y, i),
+                        s->param[P_ACTIVATION] ? sum / (1 + exp(-sum)) : sum);
     }
     for (bool more = kernel_first(last, i); more; more = kernel_next(last, i))
         kernel_set_real(last, slot, kernel_at(last, i),

@@ -29,9 +29,10 @@ static const char *shape_nll(Call *c) {
 static bool domain(Call *c, int input, Poly *low, Poly *high) {
     return input == 1 && all_places(c, c->in[0]->dim.v[1], low, high);
 }
+enum { P_REDUCTION = 1, P_IGNORE };
 static int params(Call *c, int64_t param[]) {
-    param[1] = word(c, REDUCTION);
-    return is_const(c, intof(c, IGNORE), &param[2]) ? 2 : -1;
+    param[P_REDUCTION] = word(c, REDUCTION);
+    return is_const(c, intof(c, IGNORE), &param[P_IGNORE]) ? 2 : -1;
 }
 
 /* Stores the loss and the weight of one target; returns false if there is no such class. */
@@ -42,7 +43,7 @@ static bool one_loss(const Step *s, void *const slot[], const int64_t i[], doubl
     int64_t at[STEP_RANK] = {i[0], kernel_integer(target, slot, kernel_at(target, i))};
     for (int k = 2; k < x->rank; k++) at[k] = i[k - 1];
     *loss = *weight = 0;
-    if (at[1] == s->param[2]) return true;
+    if (at[1] == s->param[P_IGNORE]) return true;
     if (at[1] < 0 || at[1] >= x->dim[1]) return false;
     *weight = w ? kernel_real(w, slot, kernel_at(w, &at[1])) : 1;
     *loss = -kernel_real(x, slot, kernel_at(x, at)) * *weight;
@@ -54,11 +55,12 @@ static int kernel(const Step *s, void *const slot[]) {
     double loss, weight, losses = 0, weights = 0;
     for (bool more = kernel_first(target, i); more; more = kernel_next(target, i)) {
         if (!one_loss(s, slot, i, &loss, &weight)) return -1;
-        if (s->param[1] == NONE) kernel_set_real(y, slot, kernel_at(y, i), loss);
+        if (s->param[P_REDUCTION] == NONE) kernel_set_real(y, slot, kernel_at(y, i), loss);
         losses += loss, weights += weight;
     }
-    if (s->param[1] != NONE)
-        kernel_set_real(y, slot, y->offset, s->param[1] == SUM ? losses : losses / weights);
+    if (s->param[P_REDUCTION] != NONE)
+        kernel_set_real(y, slot, y->offset,
+                        s->param[P_REDUCTION] == SUM ? losses : losses / weights);
     return 0;
 }
 static const OnnxMap onnx_nll[] = {

@@ -7,15 +7,17 @@
    stands behind the batch axes: [m, b.., k]. B likewise. */
 #include "ops/operator/op.h"
 
+/* The sizes of the product of factors of these sizes, which must fit. */
+static Dims product_dims(Call *c, Dims a, Dims b) {
+    need_eq(c, a.v[a.n - 1], b.v[b.n - 2]);
+    for (int k = 3; k <= a.n && k <= b.n; k++) need_eq(c, a.v[a.n - k], b.v[b.n - k]);
+    return dims_with(dims_with(a.n >= b.n ? a : b, -2, a.v[a.n - 2]), -1, b.v[b.n - 1]);
+}
 /* Checks the sizes of the factors, inputs 0 and `second`, and sets the result to their product. */
 static const char *shape_product(Call *c, int second, DType dtype) {
     Dims a = c->in[0]->dim, b = c->in[second]->dim;
     if (a.n < 2 || b.n < 2) return "matmul needs matrices";
-    need_eq(c, a.v[a.n - 1], b.v[b.n - 2]);
-    for (int k = 3; k <= a.n && k <= b.n; k++) need_eq(c, a.v[a.n - k], b.v[b.n - k]);
-    c->out[0] =
-        (Type){.dtype = dtype,
-               .dim = dims_with(dims_with(a.n >= b.n ? a : b, -2, a.v[a.n - 2]), -1, b.v[b.n - 1])};
+    c->out[0] = (Type){.dtype = dtype, .dim = product_dims(c, a, b)};
     return NULL;
 }
 static const char *shape(Call *c) {
@@ -186,11 +188,8 @@ static const char *shape_fused(Call *c) {
     const char *why = dtypes_agree(c, "F");
     if (why) return why;
     if (c->in[0]->dim.n < 2 || c->in[1]->dim.n < 2) return "fusedmatmul needs matrices";
-    const Dims a = factor_dims(c, 0), b = factor_dims(c, 1);
-    need_eq(c, a.v[a.n - 1], b.v[b.n - 2]);
-    for (int k = 3; k <= a.n && k <= b.n; k++) need_eq(c, a.v[a.n - k], b.v[b.n - k]);
     c->out[0] = *c->in[0];
-    c->out[0].dim = dims_with(dims_with(a.n >= b.n ? a : b, -2, a.v[a.n - 2]), -1, b.v[b.n - 1]);
+    c->out[0].dim = product_dims(c, factor_dims(c, 0), factor_dims(c, 1));
     return NULL;
 }
 /* The element of a factor at an index of the factor. */

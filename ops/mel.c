@@ -26,9 +26,11 @@ static const char *shape(Call *c) {
                .dim = {2, {poly(c, "h + 1", quot(c, length, poly(c, "2"))), intof(c, BANDS)}}};
     return NULL;
 }
+enum { P_LENGTH = 1, P_RATE, P_LOW, P_HIGH };
 static int params(Call *c, int64_t param[]) {
-    return is_const(c, intof(c, LENGTH), &param[1]) && is_const(c, intof(c, RATE), &param[2]) &&
-                   bits_of(c, LOW, &param[3]) && bits_of(c, HIGH, &param[4])
+    return is_const(c, intof(c, LENGTH), &param[P_LENGTH]) &&
+                   is_const(c, intof(c, RATE), &param[P_RATE]) && bits_of(c, LOW, &param[P_LOW]) &&
+                   bits_of(c, HIGH, &param[P_HIGH])
                ? 4
                : -1;
 }
@@ -36,11 +38,12 @@ static int params(Call *c, int64_t param[]) {
 static double mel_of(double hertz) { return 2595 * log10(1 + hertz / 700); }
 static double hertz_of(double mel) { return 700 * (pow(10, mel / 2595) - 1); }
 static double place_of(const Step *s, double hertz) {
-    return floor((double)(s->param[1] + 1) * hertz / (double)s->param[2]);
+    return floor((double)(s->param[P_LENGTH] + 1) * hertz / (double)s->param[P_RATE]);
 }
 /* Corner k of the bands, which have `bands` + 2 corners, as a place in the spectrum. */
 static double corner(const Step *s, int64_t k) {
-    const double low = mel_of(param_real(s->param[3])), high = mel_of(param_real(s->param[4]));
+    const double low = mel_of(param_real(s->param[P_LOW])),
+                 high = mel_of(param_real(s->param[P_HIGH]));
     return place_of(s, hertz_of(low + (high - low) / (double)(s->view[0].dim[1] + 2) * (double)k));
 }
 static bool in_spectrum(const Step *s, double hertz) {
@@ -54,7 +57,8 @@ static double weight(double place, double from, double top, double to) {
 }
 static int kernel(const Step *s, void *const slot[]) {
     const View *y = &s->view[0];
-    if (!in_spectrum(s, param_real(s->param[3])) || !in_spectrum(s, param_real(s->param[4])))
+    if (!in_spectrum(s, param_real(s->param[P_LOW])) ||
+        !in_spectrum(s, param_real(s->param[P_HIGH])))
         return -1;
     for (int64_t band = 0; band < y->dim[1]; band++) {
         const double from = corner(s, band), top = corner(s, band + 1), to = corner(s, band + 2);

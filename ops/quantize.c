@@ -73,10 +73,11 @@ static Ex define_dequantize(Call *c, Dims i) {
     return mul(c, minus_zero(c, at(c, X, i), at_per_axis(c, ZERO, place)),
                at_per_axis(c, SCALE, place));
 }
+enum { P_AXIS = 1, P_BLOCK, P_SATURATE };
 static int params(Call *c, int64_t param[]) {
-    if (!is_const(c, intof(c, BLOCK), &param[2])) return -1;
-    param[1] = axis(c, AXIS, c->in[X]->dim.n);
-    param[3] = c->op->attrs == quantize_attrs ? word(c, SATURATE) : 0;
+    if (!is_const(c, intof(c, BLOCK), &param[P_BLOCK])) return -1;
+    param[P_AXIS] = axis(c, AXIS, c->in[X]->dim.n);
+    param[P_SATURATE] = c->op->attrs == quantize_attrs ? word(c, SATURATE) : 0;
     return 3;
 }
 /* The element of scale or zero that belongs to index i of x, or `none` if that input is left
@@ -86,9 +87,10 @@ static double parameter_at(const Step *s, void *const slot[], int view, const in
     const View *v = &s->view[view];
     int64_t j[STEP_RANK] = {0};
     if (view >= s->nview || v->rank < 0) return none;
-    if (s->param[2])
-        for (int k = 0; k < v->rank; k++) j[k] = k == s->param[1] ? i[k] / s->param[2] : i[k];
-    else if (v->rank && v->dim[0] > 1) j[0] = i[s->param[1]];
+    if (s->param[P_BLOCK])
+        for (int k = 0; k < v->rank; k++)
+            j[k] = k == s->param[P_AXIS] ? i[k] / s->param[P_BLOCK] : i[k];
+    else if (v->rank && v->dim[0] > 1) j[0] = i[s->param[P_AXIS]];
     return kernel_real(v, slot, kernel_at(v, j));
 }
 
@@ -204,7 +206,7 @@ static int kernel_quantize(const Step *s, void *const slot[]) {
         if (single) scaled = (double)(float)scaled;
         if (dtype_class(to) == 'F')
             kernel_set_real(y, slot, kernel_at(y, i),
-                            s->param[3] ? limited(scaled, -most, most) : scaled);
+                            s->param[P_SATURATE] ? limited(scaled, -most, most) : scaled);
         else
             kernel_set_real(y, slot, kernel_at(y, i),
                             isnan(scaled) ? low : limited(rint(scaled) + zero, low, high));

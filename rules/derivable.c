@@ -63,9 +63,7 @@ typedef struct Ask {
 } Ask;
 
 static Facts *known_of(World *w, Arena *a, const Instance *i) {
-    Facts *facts = facts_new(w, a);
-    for (int k = 0; k < i->nsymbol; k++)
-        if (!i->is_size[k]) facts_at_least(facts, i->symbol[k], INT64_MIN);
+    Facts *facts = rule_instance_facts(w, a, i);
     for (int k = 0; k < i->nneed_from; k++) facts_assume(facts, i->need_from[k]);
     for (int k = 0; k < i->nneed_to; k++) facts_assume(facts, i->need_to[k]);
     for (int k = 0; k < i->nwhere; k++) facts_assume(facts, i->where[k]);

@@ -111,7 +111,8 @@ static bool keeps_numbers(const Retyping *x, const Graph *g) {
     return true;
 }
 
-/* Whether the other type rounds a number that fills a tensor differently than F does. */
+/* Whether the other type rounds a number that is an element differently than F does: one that fills
+   a tensor, or bounds or surrounds its elements. */
 static bool rounds_numbers(const Retyping *x, const Graph *g) {
     const NodeList live = graph_live(x->w, x->arena, g);
     bool rounds = false;
@@ -120,8 +121,9 @@ static bool rounds_numbers(const Retyping *x, const Graph *g) {
         Attr attr[ATTRS_MAX];
         double number;
         sig_attr(x->w, n.sig, attr);
-        for (int j = 0; j < attrs_count(n.op->attrs) && !n.nin; j++)
-            rounds |= n.op->attrs[j].kind == A_REAL && is_float(x->w, n.out) &&
+        for (int j = 0; j < attrs_count(n.op->attrs); j++)
+            rounds |= (n.op->attrs[j].element || !n.nin) && n.op->attrs[j].kind == A_REAL &&
+                      is_float(x->w, n.out) &&
                       ex_number(x->w, attr[j].real, &number) &&
                       element_nearest(x->to, number) != element_nearest(DT_FLOAT, number);
     }

@@ -235,9 +235,7 @@ static void egglog_put_condition(EgglogWriter *o, Lit l, Text *t) {
 /* Writes the conditions, and those needs of the left side that do not follow from them. That a term
    matches says less than the needs: a broadcast of [n] to [m] need not have n = m. */
 static void egglog_put_conditions(EgglogWriter *o, const Instance *i, Text *t) {
-    Facts *known = facts_new(o->w, o->arena);
-    for (int k = 0; k < i->nsymbol; k++)
-        if (!i->is_size[k]) facts_at_least(known, i->symbol[k], INT64_MIN);
+    Facts *known = rule_instance_facts(o->w, o->arena, i);
     for (int k = 0; k < i->nwhere; k++) {
         egglog_put_condition(o, i->where[k], t);
         facts_assume(known, i->where[k]);

@@ -122,9 +122,11 @@ static const char *poly_text(JsonWriter *j, Poly p) {
 
 static void put_lits(JsonWriter *j, cJSON *to, const char *name, int n, const Lit *lit) {
     cJSON *all = array(j, to, name);
-    for (int k = 0; k < n; k++)
-        text(j, all, NULL,
-             arena_format(j->arena, lit[k].eq ? "%s == 0" : "%s >= 0", poly_text(j, lit[k].p)));
+    for (int k = 0; k < n; k++) {
+        Text t = text_new(j->arena);
+        lit_print(j->w, lit[k], &t);
+        text(j, all, NULL, t.data);
+    }
 }
 
 static void put_type(JsonWriter *j, cJSON *to, const Type *t) {

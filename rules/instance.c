@@ -151,3 +151,10 @@ bool rule_instance_apart(World *w, Arena *a, const Rule *rule, const int length[
     i->input = i->from.in;
     return instance_collect(w, a, i, e);
 }
+
+Facts *rule_instance_facts(World *w, Arena *a, const Instance *i) {
+    Facts *facts = facts_new(w, a);
+    for (int k = 0; k < i->nsymbol; k++)
+        if (!i->is_size[k]) facts_at_least(facts, i->symbol[k], INT64_MIN);
+    return facts;
+}

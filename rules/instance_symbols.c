@@ -110,6 +110,8 @@ static const char *foreign_name(const Collection *c, Poly p) {
 static bool conditions_known(Collection c, const Instance *i, Error *e) {
     const Rule *rule = i->rule;
     const int line = rule->where.text ? rule->where.line : rule->line;
+    c.v = arena_copy(c.arena, c.v, sizeof *c.v * (size_t)c.n); /* the caller keeps its own list */
+    c.room = c.n;
     for (int k = 0; k < i->nwhere; k++)
         if (i->where[k].eq) add_poly(&c, i->where[k].p);
     for (int k = 0; k < i->nwhere; k++) {

@@ -67,8 +67,7 @@ static void attrs_at(const RuleUse *a, const Node *node, Attr *attr) {
 static bool entailed(RuleUse *a, Lit lit, const char *what) {
     if (facts_entail(a->facts, lit)) return true;
     Text t = text_new(a->arena);
-    poly_print(a->w, lit.p, &t);
-    text_add(&t, lit.eq ? " == 0" : " >= 0");
+    lit_print(a->w, lit, &t);
     return match_refused(a, what, t.data);
 }
 

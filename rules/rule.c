@@ -183,6 +183,7 @@ static bool body_parse(RuleReader *r, Rule *rule) {
             break;
         }
         if (line_is(l, "axes")) {
+            if (part != INPUTS) return rule_fail(r, "axes must come before the left side");
             if (!axes_parse(r, rule)) return false;
         } else if (line_is(l, "from") && part == INPUTS) part = FROM;
         else if (line_is(l, "to") && part == FROM) part = TO;

@@ -29,8 +29,7 @@ static bool value_at(const Draw *d, Poly p, int64_t *out) {
 }
 
 static bool condition_holds(const Draw *d, Lit lit) {
-    int64_t n;
-    return value_at(d, lit.p, &n) && (lit.eq ? n == 0 : n >= 0);
+    return lit_at(d->w, lit, (Sizes){d->n, d->value}) == 1;
 }
 
 static void add_condition(Draw *d, Poly p, bool eq) { d->lit[d->nlit++] = (Lit){p, eq}; }

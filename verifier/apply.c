@@ -86,7 +86,6 @@ Nf cell_restrict(Prover *p, Nf nf, Dom known) {
 /* ---- functions */
 
 static Nf nf_one(Prover *p) { return nf_number(p, ratio(1, 1)); }
-static Nf nf_negative(Prover *p, Nf a) { return nf_scale(p, a, ratio(-1, 1)); }
 
 bool positive_on(Prover *p, Dom ctx, Nf nf) {
     int n = nf_size(p, nf);
@@ -95,7 +94,7 @@ bool positive_on(Prover *p, Dom ctx, Nf nf) {
         NfTerm t = nf_term(p, nf, k);
         bool good = t.c.p > 0;
         for (int j = 0; j < t.nfactor; j++) good = good && atom_positive(p, t.factor[j].atom);
-        good = good && nf_nonnegative(p, nf_add(p, nf, nf_negative(p, nf_of(p, t))));
+        good = good && nf_nonnegative(p, nf_add(p, nf, nf_negated(p, nf_of(p, t))));
         for (int j = 0; j < t.nvar && good; j++) good = project(p, &t.dom, t.var[j], 0, NULL);
         if (good && prover_entails(p, ctx, t.dom)) return true;
     }
@@ -151,7 +150,7 @@ static Nf log_of_factor(Prover *p, const Factor *f) {
     p->unrollable |= sigmoid;
     if (sigmoid && p->unroll) {
         Nf sum = nf_add(p, nf_one(p), apply_exp(p, DOM_TRUE, a->a));
-        return nf_scale(p, nf_add(p, a->a, nf_negative(p, log_plain(p, sum))), f->power);
+        return nf_scale(p, nf_add(p, a->a, nf_negated(p, log_plain(p, sum))), f->power);
     }
     if (a->kind == AT_FN && a->word == FN_EXP) return nf_scale(p, a->a, f->power);
     return nf_scale(p, atom_of(p, FN_LOG, a->kind == AT_BASE ? a->a : nf_atom(p, f->atom)),
@@ -219,7 +218,7 @@ static bool floor_inside(Prover *p, Nf nf, Nf *out) {
     if (whole_terms(p, scaled, 1) != scaled) return false;
     NfTerm t = nf_term(p, nf, at);
     Nf inner = nf_scale(p, atom_info(p, t.factor[0].atom)->a, c);
-    *out = nf_add(p, nf_add(p, nf, nf_negative(p, nf_of(p, t))), inner);
+    *out = nf_add(p, nf_add(p, nf, nf_negated(p, nf_of(p, t))), inner);
     return true;
 }
 /* Returns whether the form contains a maximum. Nothing is then taken out of floor or round, since
@@ -239,10 +238,10 @@ static bool has_maximum(Prover *p, Nf nf) {
 static bool apply_whole(Prover *p, Function f, Nf nf, Nf *out) {
     Nf inside;
     if (f != FN_FLOOR && f != FN_ROUND) return false;
-    Nf whole = whole_terms(p, nf, 1), rest = nf_add(p, nf, nf_negative(p, whole));
+    Nf whole = whole_terms(p, nf, 1), rest = nf_add(p, nf, nf_negated(p, whole));
     if (f == FN_ROUND && rest) {
         whole = whole_terms(p, nf, 2);
-        rest = nf_add(p, nf, nf_negative(p, whole));
+        rest = nf_add(p, nf, nf_negated(p, whole));
     }
     if (f == FN_FLOOR && !has_maximum(p, rest) && floor_inside(p, rest, &inside)) {
         *out = nf_add(p, whole, apply_plain(p, f, inside));
@@ -261,25 +260,25 @@ Nf apply_plain(Prover *p, Function f, Nf nf) {
     if (f == FN_LOG && nf) return log_plain(p, nf);
     if (f == FN_RECIP) return power_plain(p, nf, ratio(-1, 1));
     if (f == FN_SQRT) return power_plain(p, nf, ratio(1, 2));
-    if (f == FN_CEIL) return nf_negative(p, apply_plain(p, FN_FLOOR, nf_negative(p, nf)));
+    if (f == FN_CEIL) return nf_negated(p, apply_plain(p, FN_FLOOR, nf_negated(p, nf)));
     if (known_value(p, f, nf, &value) || apply_whole(p, f, nf, &value)) return value;
     if (f == FN_TANH)
         return nf_add(
             p, nf_scale(p, apply_plain(p, FN_SIGMOID, nf_scale(p, nf, ratio(2, 1))), ratio(2, 1)),
-            nf_negative(p, nf_one(p)));
+            nf_negated(p, nf_one(p)));
     bool minus = lead_term(p, nf, &c) >= 0 && c.p < 0;
     if (minus && f == FN_SIGMOID)
-        return nf_add(p, nf_one(p), nf_negative(p, atom_of(p, f, nf_negative(p, nf))));
-    if (minus && function_facts(f)->parity > 0) return atom_of(p, f, nf_negative(p, nf));
+        return nf_add(p, nf_one(p), nf_negated(p, atom_of(p, f, nf_negated(p, nf))));
+    if (minus && function_facts(f)->parity > 0) return atom_of(p, f, nf_negated(p, nf));
     if (minus && function_facts(f)->parity < 0)
-        return nf_negative(p, atom_of(p, f, nf_negative(p, nf)));
+        return nf_negated(p, atom_of(p, f, nf_negated(p, nf)));
     return atom_of(p, f, nf);
 }
 Nf apply_function(Prover *p, Dom ctx, Function f, Nf nf) {
     Cell cell[CELLS_MAX];
     Nf sum = 0;
     if (f == FN_ABS && !p->exact && nf_nonnegative(p, nf)) return nf;
-    if (f == FN_ABS && !p->exact) return apply_max2(p, ctx, nf, nf_negative(p, nf));
+    if (f == FN_ABS && !p->exact) return apply_max2(p, ctx, nf, nf_negated(p, nf));
     int n = cells_make(p, ctx, 1, &nf, 0, NULL, cell);
     for (int k = 0; k < n; k++) {
         Nf x = cell_restrict(p, nf, cell[k].known);

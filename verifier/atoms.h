@@ -40,6 +40,8 @@ typedef struct Part { /* the values of nf over var where dom holds: of a maximum
     Dom dom;
     Nf nf;
 } Part;
+/* Whether the part is a single value, without a condition. */
+static inline bool part_is_bare(const Part *x) { return !x->nvar && !x->dom; }
 typedef struct AtomInfo {
     AtomKind kind;
     uint32_t word;

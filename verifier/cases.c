@@ -9,6 +9,7 @@
 #include "verifier/cases.h"
 #include "verifier/equal.h"
 #include "verifier/explain.h"
+#include "verifier/signs.h"
 #include <string.h>
 
 static bool maximum_in_nf(Prover *p, Nf nf, Atom *out);
@@ -62,23 +63,6 @@ static bool zero_by_cases(Prover *p, Dom ctx, Nf nf, int n, const RealSign *befo
 /* ---- differences */
 
 static bool zero_plain(Prover *p, Dom ctx, Nf nf) { return reals_zero_given(p, ctx, nf, 0, NULL); }
-/* Returns the terms that have the variables and domain of `like`, without these, and sets *rest to
-   the other terms. */
-static Nf pick_terms(Prover *p, Nf nf, const BodyInfo *like, Nf *rest) {
-    int n = nf_size(p, nf), m = 0, k = 0;
-    NfTerm *in = ARENA_NEW(p->arena, NfTerm, n), *out = ARENA_NEW(p->arena, NfTerm, n);
-    for (int j = 0; j < n; j++) {
-        Ratio c;
-        NfTerm t = nf_body(p, nf, j, &c)->term;
-        bool same = t.nvar == like->term.nvar && t.dom == like->term.dom &&
-                    (!t.nvar || !memcmp(t.var, like->term.var, sizeof *t.var * (size_t)t.nvar));
-        t.c = c;
-        if (!same) out[k++] = t;
-        else in[m++] = (NfTerm){c, DOM_TRUE, 0, t.nfactor, NULL, t.factor};
-    }
-    *rest = nf_from(p, k, out);
-    return nf_from(p, m, in);
-}
 /* Drops sums over the same variables whose terms add up to 0 at each point. */
 static Nf without_sums(Prover *p, Dom ctx, Nf nf) {
     int n = nf_size(p, nf);
@@ -87,7 +71,7 @@ static Nf without_sums(Prover *p, Dom ctx, Nf nf) {
         const BodyInfo *b = nf_body(p, nf, k, &c);
         Nf rest, point;
         if (!b->term.nvar) continue;
-        point = pick_terms(p, nf, b, &rest);
+        point = nf_terms_alike(p, nf, &b->term, &rest);
         Poly *to = ARENA_NEW(p->arena, Poly, b->term.nvar);
         for (int j = 0; j < b->term.nvar; j++) to[j] = poly_symbol(p->w, variable_new(p));
         Map m = {b->term.nvar, b->term.var, to};

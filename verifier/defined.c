@@ -25,7 +25,6 @@ typedef struct Wants {
     Nf *out;
 } Wants;
 
-static Nf nf_negated(Prover *p, Nf nf) { return nf_scale(p, nf, ratio(-1, 1)); }
 
 /* Writes an atom that is a size or an index as a polynomial. */
 static bool place_polynomial(Prover *p, const AtomInfo *a, Poly *out) {
@@ -121,7 +120,7 @@ static void factors_below(Wants *s, const NfTerm *t) {
 }
 /* Returns whether the term is a positive number times exp(*e), or nearly so: sigmoid(t) underflows
    like exp(min(t, 0)). */
-static bool is_exponential(Prover *p, Dom ctx, const NfTerm *t, Nf *e) {
+static bool underflows_like_exp(Prover *p, Dom ctx, const NfTerm *t, Nf *e) {
     *e = 0;
     for (int k = 0; k < t->nfactor; k++) {
         const AtomInfo *f = atom_info(p, t->factor[k].atom);
@@ -164,7 +163,7 @@ static void exponents_below(Wants *s, Nf a) {
             return;
         }
         function |= takes_function(p, &t);
-        if (is_exponential(p, s->ctx, &t, &e)) {
+        if (underflows_like_exp(p, s->ctx, &t, &e)) {
             if (nexponent++ < FEW) part[nexponent - 1] = (Part){t.nvar, t.var, t.dom, e};
         } else if (!nf_nonnegative(p, nf_of(p, t))) other = true;
         else if (!takes_function(p, &t) && positive_on(p, s->ctx, nf_of(p, t))) return;

@@ -30,7 +30,6 @@ static const Symbol *variables_of(Prover *p, int n, const Part *v, int *count) {
         for (int j = 0; j < v[k].nvar; j++) all[(*count)++] = v[k].var[j];
     return all;
 }
-static bool plain(const Part *x) { return !x->nvar && !x->dom; }
 static Nf minus(Prover *p, Nf a, Nf b) { return nf_add(p, a, nf_scale(p, b, ratio(-1, 1))); }
 /* A maximum, or the part that it equals in the current case, if that is decided (cases.c). */
 static Nf maximum_of(Prover *p, int n, const Part *v) {
@@ -207,8 +206,8 @@ static NfTerm shared_factor(Prover *p, const PartArray *s) {
 static Nf raised_parts(Prover *p, PartArray *s) {
     flatten_all(p, s);
     drop_dominated(p, s);
-    if (s->n == 1 && plain(&s->v[0])) return s->v[0].nf;
-    if (s->n == 2 && plain(&s->v[0]) && plain(&s->v[1]))
+    if (s->n == 1 && part_is_bare(&s->v[0])) return s->v[0].nf;
+    if (s->n == 2 && part_is_bare(&s->v[0]) && part_is_bare(&s->v[1]))
         return nf_add(p, s->v[0].nf, relu(p, minus(p, s->v[1].nf, s->v[0].nf)));
     if (!s->n) return nf_atom(p, atom_parts(p, AT_MAX, 0, NULL));
     Nf shared = shared_terms(p, s);

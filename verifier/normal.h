@@ -142,6 +142,7 @@ typedef bool (*AtomPolynomial)(Prover *, const AtomInfo *, Poly *);
 bool nf_as_polynomial(Prover *, Nf, AtomPolynomial, Poly *);
 Nf nf_add(Prover *, Nf, Nf);
 Nf nf_scale(Prover *, Nf, Ratio);
+static inline Nf nf_negated(Prover *p, Nf a) { return nf_scale(p, a, ratio(-1, 1)); }
 Nf nf_mul(Prover *, Nf, Nf);
 Nf nf_guard(Prover *, Nf, Dom); /* the form where the conditions hold, 0 elsewhere */
 /* The sum of the form over n variables where the conditions hold. */

@@ -73,8 +73,7 @@ static bool sizes_follow(Attempt *a) {
     text_add(&t, "the right side needs something that does not follow from the left side: ");
     for (int k = 0; k < a->proof.nmissing; k++) {
         text_add(&t, k ? ", " : "");
-        poly_print(p->w, a->proof.missing[k].lit.p, &t);
-        text_add(&t, a->proof.missing[k].lit.eq ? " == 0" : " >= 0");
+        lit_print(p->w, a->proof.missing[k].lit, &t);
     }
     a->proof.why = t.data;
     return false;

@@ -87,21 +87,13 @@ static int64_t drawn_symbol(Refute *r, int try, bool is_size) {
     return (int64_t)random_below(&r->random, (uint64_t)spread) -
            (!is_size && random_below(&r->random, 6) == 0);
 }
-static bool literal_holds(const Refute *r, Lit l) {
-    int64_t v;
-    return poly_eval(r->w, l.p, r->sizes, &v) && (l.eq ? v == 0 : v >= 0);
-}
 static bool all_hold(const Refute *r) {
     const Instance *i = r->i;
     for (int k = 0; k < i->nsymbol; k++)
         if (i->is_size[k] && r->value[i->symbol[k]] < 0) return false;
-    for (int k = 0; k < i->nwhere; k++)
-        if (!literal_holds(r, i->where[k])) return false;
-    for (int k = 0; k < i->nneed_from; k++)
-        if (!literal_holds(r, i->need_from[k])) return false;
-    for (int k = 0; k < i->nneed_to; k++)
-        if (!literal_holds(r, i->need_to[k])) return false;
-    return true;
+    return lits_hold(r->w, i->nwhere, i->where, r->sizes) &&
+           lits_hold(r->w, i->nneed_from, i->need_from, r->sizes) &&
+           lits_hold(r->w, i->nneed_to, i->need_to, r->sizes);
 }
 static bool draw_sizes(Refute *r, int try) {
     for (int k = 0; k < r->nfree; k++) r->value[r->free[k]] = drawn_symbol(r, try, r->is_size[k]);

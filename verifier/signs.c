@@ -4,7 +4,6 @@
 #include <string.h>
 
 /* Returns whether the part has no variables and no conditions. */
-static bool is_bare(const Part *x) { return !x->nvar && !x->dom; }
 
 /* ---- atoms */
 
@@ -20,7 +19,7 @@ bool atom_positive(Prover *p, Atom a) {
     if (i->kind == AT_REAL) return i->real > 0;
     if (i->kind == AT_SIZE) return size_at_least(p, i->word, 1);
     for (int k = 0; i->kind == AT_MAX && k < i->npart; k++)
-        if (is_bare(&i->part[k]) && nf_positive(p, i->part[k].nf)) return true;
+        if (part_is_bare(&i->part[k]) && nf_positive(p, i->part[k].nf)) return true;
     return false;
 }
 bool atom_nonnegative(Prover *p, Atom a) {
@@ -31,7 +30,7 @@ bool atom_nonnegative(Prover *p, Atom a) {
     if (i->kind == AT_INPUT) return i->word < NATURAL_BITS && p->natural >> i->word & 1;
     if (i->kind == AT_SIZE) return size_at_least(p, i->word, 0);
     for (int k = 0; i->kind == AT_MAX && k < i->npart; k++)
-        if (is_bare(&i->part[k]) && nf_nonnegative(p, i->part[k].nf)) return true;
+        if (part_is_bare(&i->part[k]) && nf_nonnegative(p, i->part[k].nf)) return true;
     return false;
 }
 
@@ -89,38 +88,47 @@ static bool above_middle(Prover *p, Nf nf) {
         Nf rest = nf_add(p, nf, nf_scale(p, nf_atom(p, t->factor[0].atom), ratio(-c.p, c.q)));
         for (int i = 0; i < m->npart; i++)
             for (int j = 0; j <= i; j++) {
-                if (!is_bare(&m->part[i]) || !is_bare(&m->part[j])) continue;
+                if (!part_is_bare(&m->part[i]) || !part_is_bare(&m->part[j])) continue;
                 Nf middle = nf_scale(p, nf_add(p, m->part[i].nf, m->part[j].nf), ratio(1, 2));
                 if (terms_nonnegative(p, nf_add(p, rest, nf_scale(p, middle, c)))) return true;
             }
     }
     return false;
 }
-/* Collects the terms that have the variables and domain of `like`, without these, in *inner.
-   Returns false if one of the remaining terms may be negative. */
-static bool sums_alike(Prover *p, Nf nf, const NfTerm *like, Nf *inner) {
-    int n = nf_size(p, nf), m = 0;
-    NfTerm *in = ARENA_NEW(p->arena, NfTerm, n);
-    for (int k = 0; k < n; k++) {
-        Ratio c;
-        NfTerm t = nf_body(p, nf, k, &c)->term;
-        bool same = t.nvar == like->nvar && t.dom == like->dom &&
-                    (!t.nvar || !memcmp(t.var, like->var, sizeof *t.var * (size_t)t.nvar));
-        if (same) in[m++] = (NfTerm){c, DOM_TRUE, 0, t.nfactor, NULL, t.factor};
-        for (int j = 0; j < t.nfactor && !same; j++)
-            if (!factor_nonnegative(p, &t.factor[j])) return false;
-        if (!same && c.p < 0) return false;
+Nf nf_terms_alike(Prover *p, Nf nf, const NfTerm *like, Nf *rest) {
+    const int n = nf_size(p, nf);
+    int m = 0, k = 0;
+    NfTerm *in = ARENA_NEW(p->arena, NfTerm, n), *out = ARENA_NEW(p->arena, NfTerm, n);
+    for (int j = 0; j < n; j++) {
+        const NfTerm t = nf_term(p, nf, j);
+        const bool same = t.nvar == like->nvar && t.dom == like->dom &&
+                          (!t.nvar || !memcmp(t.var, like->var, sizeof *t.var * (size_t)t.nvar));
+        if (same) in[m++] = (NfTerm){t.c, DOM_TRUE, 0, t.nfactor, NULL, t.factor};
+        else out[k++] = t;
     }
-    *inner = nf_from(p, m, in);
-    return true;
+    *rest = nf_from(p, k, out);
+    return nf_from(p, m, in);
+}
+/* Whether every term is a product of factors that are not negative. */
+static bool factors_nonnegative(Prover *p, Nf nf) {
+    bool good = true;
+    for (int k = nf_size(p, nf); good && k-- > 0;) {
+        Ratio c;
+        const NfTerm *t = &nf_body(p, nf, k, &c)->term;
+        good = c.p >= 0;
+        for (int j = 0; good && j < t->nfactor; j++) good = factor_nonnegative(p, &t->factor[j]);
+    }
+    return good;
 }
 static bool bodies_nonnegative(Prover *p, Nf a) {
     int n = nf_size(p, a);
     for (int k = 0; k < n; k++) {
         Ratio c;
-        Nf inner;
+        Nf rest;
         const NfTerm *t = &nf_body(p, a, k, &c)->term;
-        if (c.p < 0 && sums_alike(p, a, t, &inner)) return above_middle(p, inner);
+        if (c.p >= 0) continue;
+        const Nf inner = nf_terms_alike(p, a, t, &rest);
+        if (factors_nonnegative(p, rest)) return above_middle(p, inner);
     }
     return n > 1 && above_middle(p, a);
 }

@@ -8,4 +8,7 @@ bool atom_nonnegative(Prover *, Atom);
 bool atom_positive(Prover *, Atom);
 bool nf_nonnegative(Prover *, Nf);
 bool nf_positive(Prover *, Nf);
+/* Returns the terms that have the variables and domain of `like`, without these, and sets *rest to
+   the other terms. */
+Nf nf_terms_alike(Prover *, Nf, const NfTerm *like, Nf *rest);
 #endif

@@ -373,16 +373,16 @@ static bool conditions_hold(World *w, const Instance *base, const Instance *wide
             return false;
     return true;
 }
-typedef struct Reals { /* the real numbers among the attributes of a graph's nodes */
+typedef struct AttrReals { /* the real numbers among the attributes of a graph's nodes */
     int n;
     Ex v[REALS_MAX];
-} Reals;
-static bool has_real(const Reals *r, Ex x) {
+} AttrReals;
+static bool has_real(const AttrReals *r, Ex x) {
     for (int k = 0; k < r->n; k++)
         if (r->v[k] == x) return true;
     return false;
 }
-static bool reals_of(World *w, Arena *a, const Graph *g, Reals *r) {
+static bool reals_of(World *w, Arena *a, const Graph *g, AttrReals *r) {
     NodeList live = graph_live(w, a, g);
     r->n = 0;
     for (int k = 0; k < live.n; k++) {
@@ -398,7 +398,7 @@ static bool reals_of(World *w, Arena *a, const Graph *g, Reals *r) {
     return true;
 }
 static bool same_reals(World *w, Arena *a, const Graph *x, const Graph *y) {
-    Reals *r = ARENA_NEW(a, Reals, 2);
+    AttrReals *r = ARENA_NEW(a, AttrReals, 2);
     bool same = reals_of(w, a, x, &r[0]) && reals_of(w, a, y, &r[1]) && r[0].n == r[1].n;
     for (int k = 0; k < r[0].n && same; k++) same = has_real(&r[1], r[0].v[k]);
     return same;

@@ -13,14 +13,18 @@ static const char *const words[] = {"unknown", "proved", "refuted", "unknown"};
 
 /* ---- JSON */
 
-/* The parts of a list that is separated by commas outside parentheses. */
-static cJSON *list_of(Arena *a, const char *text) {
+size_t verdict_condition_length(const char *text) {
+    size_t n = 0;
+    for (int depth = 0; text[n] && (depth || text[n] != ','); n++)
+        depth += (text[n] == '(') - (text[n] == ')');
+    return n;
+}
+static cJSON *list_of(Arena *a, const char *conditions) {
     cJSON *list = cJSON_CreateArray();
-    for (const char *end; *text; text = *end ? end + 2 : end) {
-        int depth = 0;
-        for (end = text; *end && (depth || *end != ','); end++)
-            depth += (*end == '(') - (*end == ')');
-        cJSON_AddItemToArray(list, cJSON_CreateString(arena_string(a, text, (size_t)(end - text))));
+    for (const char *at = conditions, *end; *at; at = *end ? end + 2 : end) {
+        const size_t n = verdict_condition_length(at);
+        cJSON_AddItemToArray(list, cJSON_CreateString(arena_string(a, at, n)));
+        end = at + n;
     }
     return list;
 }

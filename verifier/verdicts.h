@@ -4,6 +4,8 @@
 #define ISOMER_VERDICTS_H
 #include "verifier/verify.h"
 
+/* The length of the first of several conditions: up to a comma outside parentheses, or the end. */
+size_t verdict_condition_length(const char *conditions);
 /* Returns the verdict as a JSON object on one line: {"index": .., "id": .., "name": .., "verdict":
    .., "where": [..], ..}; see README.md. `id` is NULL for a rule that could not be read. */
 const char *verdict_print(Arena *, int index, const char *id, const char *name,

@@ -43,8 +43,7 @@ static void put_in_force(Verify *v, const Conditions *c) {
 }
 static bool add_missing(Verify *v, Conditions *c, const Missing *m) {
     Text t = text_new(v->arena);
-    poly_print(v->w, m->lit.p, &t);
-    text_add(&t, m->lit.eq ? " == 0" : " >= 0");
+    lit_print(v->w, m->lit, &t);
     return add_condition(v, c, t.data, m->needed_by);
 }
 /* Searches for a counterexample to a guess before it is proved: at a few small sizes, then at

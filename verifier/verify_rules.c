@@ -112,13 +112,6 @@ static bool parse_options(VerifyProgram *p, int argc, char **argv, StringList *f
 
 /* ---- reporting */
 
-/* The length of the text up to the next comma outside parentheses. */
-static int part_length(const char *text) {
-    int n = 0, depth = 0;
-    for (; text[n] && (depth || text[n] != ','); n++) depth += (text[n] == '(') - (text[n] == ')');
-    return n;
-}
-
 static const char *const verdict_words[] = {"none", "PROVED", "REFUTED", "UNKNOWN"};
 
 /* Prints each condition with the side from which it comes. */
@@ -126,7 +119,7 @@ static void print_conditions(const VerifyResult *r) {
     const char *sep = " where ";
     const char *text = r->condition, *side = r->condition_sources;
     while (*text) {
-        int n = part_length(text), m = part_length(side);
+        int n = (int)verdict_condition_length(text), m = (int)verdict_condition_length(side);
         printf("%s%.*s (%.*s)", sep, n, text, m, side);
         sep = ", ";
         text += n + (text[n] ? 2 : 0);

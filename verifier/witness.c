@@ -22,8 +22,7 @@ void lits_print(World *w, Lits l, Text *t) {
     text_add(t, l.n ? "" : "anything");
     for (int k = 0; k < l.n; k++) {
         text_add(t, k ? ", " : "");
-        poly_print(w, l.v[k].p, t);
-        text_add(t, l.v[k].eq ? " = 0" : " >= 0");
+        lit_print(w, l.v[k], t);
     }
 }
 struct Witness {
@@ -89,10 +88,8 @@ void witness_fact(Witness *s, Lit l) {
     s->too_many = s->nsymbol > SYMBOLS;
     s->drawn = false;
 }
-static int literal_holds(const Witness *s, Lit l) { /* 1, 0, or -1 if a value is missing */
-    int64_t v;
-    if (!poly_eval(s->w, l.p, witness_sizes(s), &v)) return -1;
-    return l.eq ? v == 0 : v >= 0;
+static int literal_holds(const Witness *s, Lit l) { /* see lit_at */
+    return lit_at(s->w, l, witness_sizes(s));
 }
 
 /* ---- sizes */

@@ -119,8 +119,7 @@ static void choose(Search *s, const AttrDef *def, const Type *x, Choices *c) {
 }
 
 static bool holds_at(Search *s, Lit need, Sizes sizes) {
-    int64_t v;
-    return poly_eval(s->w, need.p, sizes, &v) && (need.eq ? v == 0 : v >= 0);
+    return lit_at(s->w, need, sizes) == 1;
 }
 
 bool sig_fits(Search *s, Sig sig) {

@@ -52,8 +52,7 @@ bool general_holds(General *g, const Graph *y) {
     Sizes s = general_values(g);
     LitList needs = graph_needs(g->w, g->a, y);
     int64_t v, old;
-    for (int k = 0; k < needs.n; k++)
-        if (!poly_eval(g->w, needs.v[k].p, s, &v) || (needs.v[k].eq ? v != 0 : v < 0)) return false;
+    if (!lits_hold(g->w, needs.n, needs.v, s)) return false;
     for (int k = 0; k < y->nin; k++) {
         const Type *t = value_type(g->w, y->in[k]), *was = value_type(g->w, g->old[k]);
         for (int d = 0; d < t->dim.n; d++)

@@ -15,11 +15,7 @@ enum {
 };
 
 static bool needs_hold(Search *s, LitList needs, Sizes sizes) {
-    int64_t v;
-    for (int k = 0; k < needs.n; k++)
-        if (!poly_eval(s->w, needs.v[k].p, sizes, &v) || (needs.v[k].eq ? v != 0 : v < 0))
-            return false;
-    return true;
+    return lits_hold(s->w, needs.n, needs.v, sizes);
 }
 
 /* Whether every value has elements, there are not too many altogether, and no node takes too much

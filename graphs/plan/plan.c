@@ -22,7 +22,7 @@ static bool plan_all(PlanBuild *b, const Graph *g) {
     plan_fuse(b);
     plan_rows(b);
     plan_attention(b);
-    plan_turn(b);
+    plan_rotate(b);
     plan_once(b);
     plan_split_constants(b);
     charge(b);

@@ -35,9 +35,9 @@ void plan_rows(PlanBuild *);
 /* plan_attention.c: joins a product, a softmax and a product into one step of attention, where the
    device has an algorithm for it. */
 void plan_attention(PlanBuild *);
-/* plan_turn.c: joins two element-wise steps that turn the same pairs of numbers into one step,
+/* plan_rotate.c: joins two element-wise steps that rotate the same pairs of numbers into one step,
    where the device has an algorithm for it. */
-void plan_turn(PlanBuild *);
+void plan_rotate(PlanBuild *);
 /* plan_memory.c: marks the steps that read constants only. */
 void plan_once(PlanBuild *);
 /* plan_repeat.c: splits from element-wise programs those parts that read constants alone and are
@@ -75,7 +75,7 @@ int view_maker(const Plan *, const SlotUses *, int k, int j);
 
 int step_writes(const Step *); /* number of views that it writes; they are the first ones */
 /* Operations, from the kind and sizes of the step; < 0 for S_LOOP and for S_OP other than "sdpa"
-   and "turn", which do not tell. */
+   and "rotate", which do not tell. */
 double step_flops(const Step *);
 double step_bytes(const Step *); /* bytes read and written, each element once */
 #endif

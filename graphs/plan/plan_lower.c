@@ -233,14 +233,11 @@ static bool sizes_fit(Lowering *l, const Node *n) {
     World *w = l->b->w;
     const SigInfo *s = sig_info(w, n->sig);
     for (int k = 0; k < s->nneed; k++) {
-        int64_t v;
-        const Lit need = s->need[k];
-        if (!poly_eval(w, need.p, l->b->sizes, &v) || (need.eq ? v == 0 : v >= 0)) continue;
+        if (lit_at(w, s->need[k], l->b->sizes)) continue;
         Text t = text_new(l->b->arena);
-        poly_print(w, need.p, &t);
-        return plan_fail(
-            l->b, E_INVALID,
-            arena_format(l->b->arena, "it requires %s %s 0", t.data, need.eq ? "==" : ">="));
+        text_add(&t, "it requires ");
+        lit_print(w, s->need[k], &t);
+        return plan_fail(l->b, E_INVALID, t.data);
     }
     return true;
 }

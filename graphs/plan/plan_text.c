@@ -49,9 +49,9 @@ static int operations(const Step *s) {
 }
 
 /* The operations of a step of attention (plan_attention.c) for one element of y, two products and a
-   softmax, or of a turn (plan_turn.c) for a pair. < 0: another operator. */
+   softmax, or of a turn (plan_rotate.c) for a pair. < 0: another operator. */
 static double op_flops(const Step *s) {
-    if (step_is_turn(s)) return 6;
+    if (step_is_rotate(s)) return 6;
     if (!step_is_sdpa(s)) return -1;
     const double keys = (double)s->view[ATTENTION_K].dim[2],
                  d = (double)s->view[ATTENTION_Q].dim[3];

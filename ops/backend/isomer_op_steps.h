@@ -81,12 +81,12 @@ typedef enum AttentionScores {
    DIVIDED: the result of dividing by a sum of 0; MENDED: 0 in both cases. */
 typedef enum Unseen { UNSEEN_ZERO, UNSEEN_DIVIDED, UNSEEN_MENDED } Unseen;
 
-/* The views of the step "turn", by which plan_turn.c replaces two element-wise steps: f = p*c - q*d
-   and s = q*c + p*d, element by element, of equal sizes. */
-enum { TURN_F, TURN_S, TURN_P, TURN_Q, TURN_C, TURN_D, TURN_VIEWS };
-#define TURN_STEP "turn"
-static inline int step_is_turn(const Step *s) {
-    return s->kind == S_OP && s->op && strcmp(s->op, TURN_STEP) == 0;
+/* The views of the step "rotate", by which plan_rotate.c replaces two element-wise steps:
+   f = p*c - q*d and s = q*c + p*d, element by element, of equal sizes. */
+enum { ROTATE_F, ROTATE_S, ROTATE_P, ROTATE_Q, ROTATE_C, ROTATE_D, ROTATE_VIEWS };
+#define ROTATE_STEP "rotate"
+static inline int step_is_rotate(const Step *s) {
+    return s->kind == S_OP && s->op && strcmp(s->op, ROTATE_STEP) == 0;
 }
 
 enum { BITSHIFT_RIGHT = 1 }; /* bitshift: 1 for a shift to the right */

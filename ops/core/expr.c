@@ -169,6 +169,17 @@ static bool fold_function(Function f, const ExNode *x, ExNode *r) {
     }
 }
 
+int lit_at(const World *w, Lit l, Sizes sizes) {
+    int64_t v;
+    if (!poly_eval(w, l.p, sizes, &v)) return -1;
+    return l.eq ? v == 0 : v >= 0;
+}
+bool lits_hold(const World *w, int n, const Lit v[], Sizes sizes) {
+    bool hold = true;
+    for (int k = 0; hold && k < n; k++) hold = lit_at(w, v[k], sizes) == 1;
+    return hold;
+}
+
 /* Drops repeated literals and constant ones that hold. False: a constant one does not hold. */
 static bool tidy(const World *w, Cond *c) {
     int n = 0;

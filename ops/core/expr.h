@@ -12,6 +12,11 @@ typedef struct Lit {
     Poly p;
     bool eq;
 } Lit; /* a literal: p == 0 if eq, else p >= 0 */
+/* Whether a literal holds at these sizes: 1 or 0, or -1 if one of them has no number. */
+int lit_at(const World *, Lit, Sizes);
+/* Whether all n literals hold, and all their sizes have numbers. */
+bool lits_hold(const World *, int n, const Lit[], Sizes);
+void lit_print(const World *, Lit, Text *); /* "n - 2 >= 0" */
 enum { COND_MAX = 2 * RANK_MAX };
 typedef struct Cond {
     int n;

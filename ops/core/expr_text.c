@@ -42,6 +42,11 @@ static int by_text(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+void lit_print(const World *w, Lit l, Text *t) {
+    poly_print(w, l.p, t);
+    text_add(t, l.eq ? " == 0" : " >= 0");
+}
+
 static const char *literal_text(Printer *p, Lit l) {
     Text t = text_new(p->w->scratch);
     poly_print_as(p->w, l.p, p->n, p->bound, &t);

@@ -515,8 +515,8 @@ Make recurrent_build, attention_build, gather_build, gathernd_build, gathereleme
     roialign_build, onehot_build, nms_build, pointwise_build, compress_build, nonzero_build,
     hardmax_build, maxplace_build, unpool_build, unique_build, trees_build, det_build;
 /* Those of steps that have no reference kernel, and whether the step is such a one. */
-Make turn_build, col2im_build;
-bool turn_possible(const Step *), col2im_possible(const Device *, const Step *);
+Make rotate_build, col2im_build;
+bool rotate_possible(const Step *), col2im_possible(const Device *, const Step *);
 
 /* ---- other libraries */
 typedef struct BlasOptions {

@@ -71,7 +71,7 @@ typedef struct Reference {
 } Reference;
 
 static int op_choices(const Device *d, const Step *s) {
-    return s->op && (op_kernel(s->op) != NULL || turn_possible(s) || col2im_possible(d, s));
+    return s->op && (op_kernel(s->op) != NULL || rotate_possible(s) || col2im_possible(d, s));
 }
 static int op_run(const Kernel *k, void *const slot[], void *work) {
     (void)work;
@@ -146,7 +146,7 @@ static Make *own_kernel(const Op *op) {
 /* Builds an operator's kernel. A reference kernel gets a copy of the step and everything that it
    points to, because the kernel outlives the step. */
 static bool op_build(Build *b, int choice, Kernel *k) {
-    if (step_is_turn(b->step)) return turn_build(b, choice, k);
+    if (step_is_rotate(b->step)) return rotate_build(b, choice, k);
     if (step_is_col2im(b->step)) return col2im_build(b, choice, k);
     Make *own = own_kernel(op_find(b->step->op));
     const size_t before = b->workspace;

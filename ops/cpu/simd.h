@@ -314,10 +314,10 @@ typedef struct Simd {
                        const float *shift, int64_t n, int64_t rows);
     void (*sum_shifted)(const ShiftedSum *);
     /* For each of `rows` rows of n elements, f = p*c - q*d and s = q*c + p*d; v: f, s, p, q, c, d,
-       step: from one row to the next. turn_pairs: the elements of f and s, and of p and q, take
+       step: from one row to the next. rotate_pairs: the elements of f and s, and of p and q, take
        turns (v[0], v[2]). */
-    void (*turn)(float *const v[6], const int64_t step[6], int64_t n, int64_t rows);
-    void (*turn_pairs)(float *const v[6], const int64_t step[6], int64_t n, int64_t rows);
+    void (*rotate)(float *const v[6], const int64_t step[6], int64_t n, int64_t rows);
+    void (*rotate_pairs)(float *const v[6], const int64_t step[6], int64_t n, int64_t rows);
     /* y[r, 0..PANEL-1] = start + a[r, 0..n-1] times p[n, PANEL]. ys, as: from one row to the
        next. */
     void (*panel)(float *y, int64_t ys, const float *start, const float *a, int64_t as,

@@ -20,28 +20,28 @@ bool kernel_next(const View *v, int64_t i[]) {
     return false;
 }
 int64_t kernel_at(const View *v, const int64_t i[]) {
-    int64_t place = v->offset;
-    for (int a = 0; a < v->rank; a++) place += i[a] * v->stride[a];
-    return place;
+    int64_t offset = v->offset;
+    for (int a = 0; a < v->rank; a++) offset += i[a] * v->stride[a];
+    return offset;
 }
 int64_t kernel_at_broadcast(const View *v, int rank, const int64_t i[]) {
-    int64_t place = v->offset;
+    int64_t offset = v->offset;
     for (int a = 0; a < v->rank; a++)
-        if (v->dim[a] > 1) place += i[a + rank - v->rank] * v->stride[a];
-    return place;
+        if (v->dim[a] > 1) offset += i[a + rank - v->rank] * v->stride[a];
+    return offset;
 }
 
-double kernel_real(const View *v, void *const slot[], int64_t place) {
-    return element_real((DType)v->dtype, slot[v->slot], place);
+double kernel_real(const View *v, void *const slot[], int64_t offset) {
+    return element_real((DType)v->dtype, slot[v->slot], offset);
 }
-int64_t kernel_integer(const View *v, void *const slot[], int64_t place) {
-    return element_integer((DType)v->dtype, slot[v->slot], place);
+int64_t kernel_integer(const View *v, void *const slot[], int64_t offset) {
+    return element_integer((DType)v->dtype, slot[v->slot], offset);
 }
-void kernel_set_real(const View *v, void *const slot[], int64_t place, double x) {
-    element_set_real((DType)v->dtype, slot[v->slot], place, x);
+void kernel_set_real(const View *v, void *const slot[], int64_t offset, double x) {
+    element_set_real((DType)v->dtype, slot[v->slot], offset, x);
 }
-void kernel_set_integer(const View *v, void *const slot[], int64_t place, int64_t x) {
-    element_set_integer((DType)v->dtype, slot[v->slot], place, x);
+void kernel_set_integer(const View *v, void *const slot[], int64_t offset, int64_t x) {
+    element_set_integer((DType)v->dtype, slot[v->slot], offset, x);
 }
 double kernel_greatest(int32_t dtype) { return element_greatest((DType)dtype); }
 
@@ -55,11 +55,11 @@ double kernel_keys(double a, double t) {
     return t < 2 ? ((a * t - 5 * a) * t + 8 * a) * t - 4 * a : 0;
 }
 bool kernel_is_integer(const View *v) { return dtype_class((DType)v->dtype) != 'F'; }
-void kernel_move(const View *to, void *const slot[], int64_t to_place, const View *from,
-                 int64_t from_place) {
+void kernel_move(const View *to, void *const slot[], int64_t to_offset, const View *from,
+                 int64_t from_offset) {
     if (kernel_is_integer(from))
-        kernel_set_integer(to, slot, to_place, kernel_integer(from, slot, from_place));
-    else kernel_set_real(to, slot, to_place, kernel_real(from, slot, from_place));
+        kernel_set_integer(to, slot, to_offset, kernel_integer(from, slot, from_offset));
+    else kernel_set_real(to, slot, to_offset, kernel_real(from, slot, from_offset));
 }
 
 KernelRow kernel_row(const View *v, void *const slot[], const int64_t i[]) {
@@ -79,7 +79,7 @@ KernelRow kernel_row(const View *v, void *const slot[], const int64_t i[]) {
 DEFINE_DOT(dot_floats, float, float)
 DEFINE_DOT(dot_double_float, double, float)
 static const char *start_of(KernelRow x, int64_t width) {
-    return (const char *)x.data + x.place * width;
+    return (const char *)x.data + x.offset * width;
 }
 double kernel_dot(KernelRow a, KernelRow b, int64_t n) {
     double sum = 0;
@@ -88,8 +88,8 @@ double kernel_dot(KernelRow a, KernelRow b, int64_t n) {
         if (a.dtype == DT_DOUBLE) return dot_double_float(start_of(a, 8), start_of(b, 4), n);
     }
     for (int64_t k = 0; k < n; k++)
-        sum += element_real((DType)a.dtype, a.data, a.place + k * a.stride) *
-               element_real((DType)b.dtype, b.data, b.place + k * b.stride);
+        sum += element_real((DType)a.dtype, a.data, a.offset + k * a.stride) *
+               element_real((DType)b.dtype, b.data, b.offset + k * b.stride);
     return sum;
 }
 

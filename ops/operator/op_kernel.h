@@ -1,6 +1,8 @@
 /* op_kernel.h -- reference kernels, which S_OP steps find by the name of the operator, and the
    functions they are written with. The views of an S_OP step are its outputs, then its inputs; an
-   omitted optional input has rank -1. isomer_op_steps.h describes the parameters. */
+   omitted optional input has rank -1. isomer_op_steps.h describes the
+   parameters that back ends read; enums P_.. in an operator's file, those that only its own kernel
+   reads. */
 #ifndef ISOMER_OP_KERNEL_H
 #define ISOMER_OP_KERNEL_H
 #include "ops/backend/isomer_backend.h"
@@ -28,9 +30,8 @@ void kernel_set_integer(const View *, void *const slot[], int64_t offset, int64_
 /* A row of numbers: n of them at data[k * stride], of any numeric type. */
 typedef struct KernelRow {
     int32_t dtype;
-    const void *data; /* the memory of the slot; `place` is the offset of the first element from
-                         there */
-    int64_t place, stride;
+    const void *data; /* the memory of the slot; `offset` is that of the first element from there */
+    int64_t offset, stride;
 } KernelRow;
 /* the row along the last axis that begins at index i */
 KernelRow kernel_row(const View *, void *const slot[], const int64_t i[]);

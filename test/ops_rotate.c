@@ -1,7 +1,7 @@
-/* ops_turn.c -- tests the step "turn" on the CPU (ops/cpu/turn.c): random sizes and layouts, with
-   the two numbers of a pair in rows of their own, side by side or anywhere, give the same bytes as
-   separate products and sums, in every instruction set of the machine and on three threads. Wrong
-   loops are noticed. */
+/* ops_rotate.c -- tests the step "rotate" on the CPU (ops/cpu/rotate.c): random sizes and layouts,
+   with the two numbers of a pair in rows of their own, side by side or anywhere, give the same
+   bytes as separate products and sums, in every instruction set of the machine and on three
+   threads. Wrong loops are noticed. */
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/base/random.h"
 #include "test/shared/simd_tables.h"
@@ -11,7 +11,7 @@
 enum { CASES = 300, ROOM = 20000, SLOTS = 3 };
 typedef struct Drawn {
     Random random;
-    View view[TURN_VIEWS];
+    View view[ROTATE_VIEWS];
     float *slot[SLOTS]; /* results, pairs, angles */
 } Drawn;
 static int64_t draw(Drawn *t, int64_t low, int64_t high) {
@@ -37,11 +37,11 @@ static Drawn *draw_case(uint64_t seed) {
     t->random.seed = seed;
     const int64_t dim[3] = {draw(t, 1, 4), draw(t, 1, 9), draw(t, 1, draw(t, 0, 1) ? 8 : 70)};
     const int kind = (int)draw(t, 0, 2);
-    lay_pair(t, TURN_F, 0, dim, kind), lay_pair(t, TURN_P, 1, dim, draw(t, 0, 5) ? kind : 2);
-    for (int k = TURN_C; k <= TURN_D; k++) {
+    lay_pair(t, ROTATE_F, 0, dim, kind), lay_pair(t, ROTATE_P, 1, dim, draw(t, 0, 5) ? kind : 2);
+    for (int k = ROTATE_C; k <= ROTATE_D; k++) {
         View *v = &t->view[k];
         *v = view_dense(2, DT_FLOAT, 3, dim);
-        v->offset = k == TURN_C ? 0 : ROOM / 2;
+        v->offset = k == ROTATE_C ? 0 : ROOM / 2;
         v->stride[0] = draw(t, 0, 1) ? 0 : v->stride[0];
         v->stride[1] = draw(t, 0, 3) ? v->stride[1] : 0;
         v->stride[2] = draw(t, 0, 9) ? 1 : 0;
@@ -62,33 +62,33 @@ static float *at(const Drawn *t, int k, int64_t i, int64_t j, int64_t l) {
     return t->slot[v->slot] + v->offset + i * v->stride[0] + j * v->stride[1] + l * v->stride[2];
 }
 static void run_case(Drawn *t, Device *d) {
-    const int64_t param[] = {[OP_OUTPUTS] = TURN_P};
+    const int64_t param[] = {[OP_OUTPUTS] = ROTATE_P};
     const Step s = {.kind = S_OP,
-                    .nview = TURN_VIEWS,
+                    .nview = ROTATE_VIEWS,
                     .nparam = 1,
                     .view = t->view,
                     .param = param,
-                    .op = TURN_STEP};
+                    .op = ROTATE_STEP};
     run_step(d, &s, (void *[]){t->slot[0], t->slot[1], t->slot[2]});
 }
 /* Computes the results as separate steps would, and leaves everything else as it is. */
-static void turn_by_definition(const Drawn *t, float *y) {
+static void rotate_by_definition(const Drawn *t, float *y) {
     const int64_t *dim = t->view[0].dim;
     memcpy(y, t->slot[0], ROOM * sizeof *y);
     for (int64_t i = 0; i < dim[0]; i++)
         for (int64_t j = 0; j < dim[1]; j++)
             for (int64_t l = 0; l < dim[2]; l++) {
-                const float p = *at(t, TURN_P, i, j, l), q = *at(t, TURN_Q, i, j, l),
-                            c = *at(t, TURN_C, i, j, l), d = *at(t, TURN_D, i, j, l);
+                const float p = *at(t, ROTATE_P, i, j, l), q = *at(t, ROTATE_Q, i, j, l),
+                            c = *at(t, ROTATE_C, i, j, l), d = *at(t, ROTATE_D, i, j, l);
                 const volatile float pc = p * c, qd = q * d, qc = q * c, pd = p * d;
-                y[at(t, TURN_F, i, j, l) - t->slot[0]] = pc - qd;
-                y[at(t, TURN_S, i, j, l) - t->slot[0]] = qc + pd;
+                y[at(t, ROTATE_F, i, j, l) - t->slot[0]] = pc - qd;
+                y[at(t, ROTATE_S, i, j, l) - t->slot[0]] = qc + pd;
             }
 }
 static bool right(uint64_t seed, Device *d) {
     static float want[ROOM];
     Drawn *t = draw_case(seed);
-    turn_by_definition(t, want);
+    rotate_by_definition(t, want);
     run_case(t, d);
     const bool same = memcmp(want, t->slot[0], sizeof want) == 0;
     drop_case(t);
@@ -102,19 +102,19 @@ static void drawn_pairs_turn_as_separate_steps_do(void **state) {
 /* ---- loops with a fault */
 static bool notices(uint64_t seed) { return !right(seed, one); }
 static void last_left_out(float *const v[6], const int64_t step[6], int64_t n, int64_t rows) {
-    table[0]->turn(v, step, n - 1, rows);
+    table[0]->rotate(v, step, n - 1, rows);
 }
 static void angles_swapped(float *const v[6], const int64_t step[6], int64_t n, int64_t rows) {
     float *const of[] = {v[0], v[1], v[2], v[3], v[5], v[4]};
     const int64_t steps[] = {step[0], step[1], step[2], step[3], step[5], step[4]};
-    table[0]->turn_pairs(of, steps, n, rows);
+    table[0]->rotate_pairs(of, steps, n, rows);
 }
 static void wrong_loops_are_caught(void **state) {
     (void)state;
     Simd simd = *table[0];
-    simd.turn = last_left_out;
+    simd.rotate = last_left_out;
     assert_true(cases_noticed(&simd, CASES, notices) > 50);
-    simd = *table[0], simd.turn_pairs = angles_swapped;
+    simd = *table[0], simd.rotate_pairs = angles_swapped;
     assert_true(cases_noticed(&simd, CASES, notices) > 50);
     assert_int_equal(cases_noticed(table[0], CASES, notices), 0);
 }

@@ -1,7 +1,7 @@
-/* simd_turn.h -- turns pairs of numbers (turn.c); included by simd_body.h. */
+/* simd_rotate.h -- turns pairs of numbers (rotate.c); included by simd_body.h. */
 
 /* Products and sums are rounded one by one, as in separate element-wise steps. */
-APART static void turn(float *const v[6], const int64_t step[6], int64_t n, int64_t rows) {
+APART static void rotate(float *const v[6], const int64_t step[6], int64_t n, int64_t rows) {
     NOT_CONTRACTED
     for (int64_t r = 0; r < rows; r++) {
         float *f = v[0] + r * step[0], *s = v[1] + r * step[1];
@@ -14,7 +14,7 @@ APART static void turn(float *const v[6], const int64_t step[6], int64_t n, int6
         }
     }
 }
-APART static void turn_pairs(float *const v[6], const int64_t step[6], int64_t n, int64_t rows) {
+APART static void rotate_pairs(float *const v[6], const int64_t step[6], int64_t n, int64_t rows) {
     NOT_CONTRACTED
     for (int64_t r = 0; r < rows; r++) {
         float *y = v[0] + r * step[0];

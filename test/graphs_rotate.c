@@ -1,7 +1,7 @@
-/* graphs_turn.c -- tests which element-wise steps the planner joins to a step "turn"
-   (graphs/plan/plan_turn.c): rotations of pairs, in any order of their operands, and nothing else.
-   Joined or not, a graph gives the same bytes. Pairs that are interleaved by axes of size 1 are
-   written in place, without copies. */
+/* graphs_rotate.c -- tests which element-wise steps the planner joins to a step "rotate"
+   (graphs/plan/plan_rotate.c): rotations of pairs, in any order of their operands, and nothing
+   else. Joined or not, a graph gives the same bytes. Pairs that are interleaved by axes of size 1
+   are written in place, without copies. */
 #include "graphs/plan/execute.h"
 #include "graphs/world.h"
 #include "ops/backend/backend.h"
@@ -48,7 +48,7 @@ static void run(const Plan *p, const Graph *g, float y[OUTPUTS][MOST]) {
 }
 static int turns(const Plan *p) {
     int n = 0;
-    for (int k = 0; k < p->nstep; k++) n += step_is_turn(&p->step[k].step);
+    for (int k = 0; k < p->nstep; k++) n += step_is_rotate(&p->step[k].step);
     return n;
 }
 #define HEAD "graph g %p : F [2, 3, 8] %q : F [2, 3, 8] %c : F [2, 3, 8] %d : F [2, 3, 8]\nbody\n"

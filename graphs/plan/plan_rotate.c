@@ -1,8 +1,8 @@
-/* plan_turn.c -- joins two element-wise steps that turn the same pairs of numbers, p*c - q*d and
-   q*c + p*d, into one step that reads the operands once. This is how rotary position embeddings and
-   products of complex numbers are spelled.
+/* plan_rotate.c -- joins two element-wise steps that rotate the same pairs of numbers, p*c - q*d
+   and q*c + p*d, into one step that reads the operands once. This is how rotary position embeddings
+   and products of complex numbers are spelled.
 
-   All operands are float32. The new step is S_OP "turn" (isomer_op_steps.h); it gives the same
+   All operands are float32. The new step is S_OP "rotate" (isomer_op_steps.h); it gives the same
    results. What matches is joined only if the target has an algorithm for it. */
 #include "graphs/plan/plan_inner.h"
 #include "ops/backend/isomer_op_steps.h"
@@ -36,8 +36,8 @@ static bool is_product(const Product *p, const View *a, const View *b) {
     return (view_same(p->a, a) && view_same(p->b, b)) || (view_same(p->a, b) && view_same(p->b, a));
 }
 /* Whether `sum` is q*c + p*d, where `less` is p*c - q*d. The views of the new step are stored in
-   the order of TURN_F. */
-static bool match_turn(const Half *less, const Half *sum, View view[TURN_VIEWS]) {
+   the order of ROTATE_F. */
+static bool match_rotate(const Half *less, const Half *sum, View view[ROTATE_VIEWS]) {
     for (int k = 0; k < 4; k++) {
         const View *p = k & 1 ? less->first.b : less->first.a,
                    *c = k & 1 ? less->first.a : less->first.b,
@@ -46,19 +46,19 @@ static bool match_turn(const Half *less, const Half *sum, View view[TURN_VIEWS])
         if (!(is_product(&sum->first, q, c) && is_product(&sum->second, p, d)) &&
             !(is_product(&sum->first, p, d) && is_product(&sum->second, q, c)))
             continue;
-        const View *of[TURN_VIEWS] = {less->y, sum->y, p, q, c, d};
-        for (int j = 0; j < TURN_VIEWS; j++) view[j] = *of[j];
+        const View *of[ROTATE_VIEWS] = {less->y, sum->y, p, q, c, d};
+        for (int j = 0; j < ROTATE_VIEWS; j++) view[j] = *of[j];
         return true;
     }
     return false;
 }
-static bool reads_slot(const View view[TURN_VIEWS], int slot) {
-    for (int j = TURN_P; j < TURN_VIEWS; j++)
+static bool reads_slot(const View view[ROTATE_VIEWS], int slot) {
+    for (int j = ROTATE_P; j < ROTATE_VIEWS; j++)
         if (view[j].slot == slot) return true;
     return false;
 }
-/* Whether a step between `from` and `to` writes what the turn reads. */
-static bool changed_between(const Plan *p, int from, int to, const View view[TURN_VIEWS]) {
+/* Whether a step between `from` and `to` writes what the rotation reads. */
+static bool changed_between(const Plan *p, int from, int to, const View view[ROTATE_VIEWS]) {
     for (int k = from; k < to; k++) {
         const Step *s = &p->step[k].step;
         for (int j = 0; s->nview && j < step_writes(s); j++)
@@ -67,14 +67,14 @@ static bool changed_between(const Plan *p, int from, int to, const View view[TUR
     return false;
 }
 /* Joins the steps k < with, if they match. */
-static bool join_turn(PlanBuild *b, int k, int with, const Half *one, const Half *two) {
+static bool join_rotate(PlanBuild *b, int k, int with, const Half *one, const Half *two) {
     const Half *less = one->op == C_SUB ? one : two, *sum = one->op == C_SUB ? two : one;
-    View view[TURN_VIEWS];
-    const int64_t param[] = {[OP_OUTPUTS] = TURN_P};
-    if (one->op == two->op || !match_turn(less, sum, view) ||
+    View view[ROTATE_VIEWS];
+    const int64_t param[] = {[OP_OUTPUTS] = ROTATE_P};
+    if (one->op == two->op || !match_rotate(less, sum, view) ||
         changed_between(b->plan, k, with + 1, view))
         return false;
-    Step s = {.kind = S_OP, .nview = TURN_VIEWS, .nparam = 1, .op = TURN_STEP};
+    Step s = {.kind = S_OP, .nview = ROTATE_VIEWS, .nparam = 1, .op = ROTATE_STEP};
     s.view = view, s.param = param;
     if (b->device->backend->choices(b->device->device, &s) < 1) return false;
     s.view = arena_copy(b->arena, view, sizeof view);
@@ -83,7 +83,7 @@ static bool join_turn(PlanBuild *b, int k, int with, const Half *one, const Half
     b->plan->step[with].step.nview = 0; /* gone */
     return true;
 }
-void plan_turn(PlanBuild *b) {
+void plan_rotate(PlanBuild *b) {
     const Plan *p = b->plan;
     Half one, two;
     if (!b->device) return;
@@ -91,7 +91,7 @@ void plan_turn(PlanBuild *b) {
         if (p->step[k].step.nview == 0 || !half_of(&p->step[k].step, &one)) continue;
         for (int j = k + 1; j < p->nstep; j++)
             if (p->step[j].step.nview && half_of(&p->step[j].step, &two) &&
-                join_turn(b, k, j, &one, &two))
+                join_rotate(b, k, j, &one, &two))
                 break;
     }
     plan_drop_gone(b->plan);

@@ -38,7 +38,7 @@ typedef struct IsomerOptions {
 
     /* Sizes that the model leaves open. They are used for timing and checking; the result keeps
        them open unless fix_dims is set. Those that are not given are 1 on a first axis, 64 on
-       others (16 where data decide the size), or what the model requires. */
+       others (16 where data decides the size), or what the model requires. */
     /* The sizes of an input: "x:1,3,224,224"; "x:" may be left out if there is one input. */
     IsomerTexts input_shape;
     /* The value of every size of this name: "batch=8". With "seq=32,128" the result is checked at

@@ -13,7 +13,7 @@ const OptionDef optimize_options[] = {
      .value = "NAME:1,3,..",
      .help = "Sizes of an input, for timing and checking; open sizes in the model stay open. "
              "May be repeated; NAME: may be left out if there is one input. Open sizes that are "
-             "not given are 1 on a first axis, 64 on others (16 where data decide the size), or "
+             "not given are 1 on a first axis, 64 on others (16 where data decides the size), or "
              "what the model requires."},
     {.name = "dim",
      .kind = OPT_LIST,

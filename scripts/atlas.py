@@ -248,9 +248,11 @@ def lines_of(cells, several):
         " one node, timed on one thread in ONNX Runtime as it is and as the fastest equal graph"
         " that rules give: the rules of the library, those discovered before, and those that"
         " answer the node's own question (asked here). Sizes in brackets are those of constants."
-        " The roofline is the least time of the operator's arithmetic and data on this machine. A"
-        " ratio of 1 means that nothing gained 3 %. Rules of the class `drops`, which are off by"
-        " default, are included. Rules asked here are not kept in this folder.",
+        " The roofline is the least time of the operator's arithmetic and data on this machine. It"
+        " is that of the operator as Isomer counts its arithmetic, so a row at 100 % may still have"
+        " a faster equal graph. A ratio of 1 means that nothing gained 3 %. Rules of the class"
+        " `drops`, which are off by default, are included. Rules asked here are not kept in this"
+        " folder.",
         "",
         f"{len(good)} of {len({row[0] for row in cells})} operators have an alternative of"
         f" {ALTERNATIVE} or more somewhere: {', '.join(good)}.",

@@ -272,15 +272,21 @@ def render(results, rounds):
     lines = [
         "# Benchmark",
         "",
-        "Written by `make bench`; `scripts/bench.py` says how, and what the columns mean.",
+        "Written by `make bench`; `scripts/bench.py` says how. *nodes* are those of the original."
+        " The columns from *own: nodes* to the first *peak* are for the built-in runtime, those"
+        " from *ONNX Runtime: nodes* to the second *peak* for ONNX Runtime; *nodes* there are those"
+        " of the result. *search cold / warm* is the duration of optimize-model on its first run,"
+        " which fills the cost file, and on a second one; *peak* is its peak memory. *by medians*"
+        " is the ratio by medians instead of minima. *agrees* says whether compare-onnx accepts"
+        " both results.",
         "",
         (
             f"{datetime.date.today()}, {processor()}, one thread, ONNX Runtime"
             f" {onnxruntime.__version__}, minimum of {rounds} interleaved rounds in"
             " random order. Ratios are before / after;"
-            " control is the original against a re-saved copy of itself. `=` marks a result that is"
-            " the original, byte for byte: it counts as 1, and its ratio would be noise. Light"
-            " models have random weights."
+            " control is the original against a re-saved copy of itself. `= (0.99)` marks a result"
+            " that is the original, byte for byte: it counts as 1, and the ratio in brackets is"
+            " noise. Light models have random weights."
         ),
         "",
     ]

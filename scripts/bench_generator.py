@@ -125,8 +125,8 @@ def growth(kept):
         count = lambda r, k: sum(level[k] for level in r["levels"])
         yield (
             f"From size {a} to {b}: terms times {count(y, 'terms') / count(x, 'terms'):.0f},"
-            f" classes times {count(y, 'classes') / count(x, 'classes'):.0f}, seconds of the"
-            f" processor times {y['cpu'] / x['cpu']:.0f}, memory times {y['peak'] / x['peak']:.1f}."
+            f" classes times {count(y, 'classes') / count(x, 'classes'):.0f}, CPU seconds times"
+            f" {y['cpu'] / x['cpu']:.0f}, memory times {y['peak'] / x['peak']:.1f}."
         )
 
 
@@ -145,9 +145,9 @@ def render(kept, others, note):
         "CPU s",
         "wall s",
         "peak MB",
-        "µs a term",
-        "bytes a class",
-        "wall time of",
+        "µs per term",
+        "bytes per class",
+        "shares of the wall time",
     ]
     lines = [
         TITLE,
@@ -155,6 +155,12 @@ def render(kept, others, note):
         "Written by `scripts/bench-generator`, part of `make bench`. "
         + f"{datetime.date.today()}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.0f}"
         f" when it ended; {platform.machine()}.",
+        "",
+        "*Raw pairs* are all equations from the members of classes, symmetries and splits; *not"
+        " reduced* are those that do not follow from smaller rules; *written* are those that do not"
+        " follow from rules written before them and hold at random sizes, each text once. *Apart"
+        " at the second stage* are terms whose values agree with those of another term at the"
+        " first sizes and differ at others.",
         "",
     ]
     lines += table(header, rows) + [""] + list(growth(kept))
@@ -171,7 +177,8 @@ def render(kept, others, note):
         "",
         (
             "TASO's own generator, for comparison (two cores, one thread; 20 named inputs,"
-            " convolutions with fused relu among its operators):"
+            " convolutions with fused relu among its operators). *Graphs* are those that it"
+            " enumerates, *kept* those of them that it keeps:"
         ),
         "",
     ]

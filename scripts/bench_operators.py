@@ -180,6 +180,7 @@ def text_of(rows, failed):
         "Written by `scripts/bench-operators`, which times models of one node on one thread, in "
         f"turn with ONNX Runtime {onnxruntime.__version__}, on {platform.machine()}; the least "
         "of the medians of several rounds counts. Speed is ONNX Runtime's time over ours. "
+        "A speed below 1 means that ONNX Runtime is faster. "
         "Difference is the greatest difference between the results, relative to the greatest "
         "number. Calls from Python cost ONNX Runtime some microseconds.",
         "",
@@ -188,7 +189,7 @@ def text_of(rows, failed):
         "",
     ]
     lines += table(
-        ["operator", "case", "ours, us", "ONNX Runtime, us", "speed", "difference"],
+        ["family", "case", "ours, us", "ONNX Runtime, us", "speed", "difference"],
         [
             [c.family, c.name, f"{a * 1e6:.1f}", f"{b * 1e6:.1f}", f"{b / a:.2f}", f"{d:.0e}"]
             for c, a, b, d in rows

@@ -11,10 +11,10 @@ floats) and by more than the original's moves when its inputs and constants chan
 (compare_onnx.py). Then the original, a re-saved copy of it as a control, and all results are timed
 in turn on one thread, in 3 blocks of 7 rounds, each with new sessions. The ratio of a file is the
 median over the rounds of a block of the original's time divided by its own, and then the geometric
-mean over the blocks. Memory lies on large pages, since on pages of 4 KiB sessions of one file
-differ by up to 30 %; on these, which ONNX Runtime has by default, our results are timed too, in 8
-blocks of 3 rounds. A model whose result is wrong or missing counts as 1 in the mean, since its
-user keeps the original.
+mean over the blocks. Models are timed on large pages, since on pages of 4 KiB sessions with the
+same file differ by up to 30 %. ONNX Runtime gets pages of 4 KiB by default, so our results are also
+timed on these, in 8 blocks of 3 rounds. A model whose result is wrong or missing counts as 1 in the
+mean, since its user keeps the original.
 
 ONNX Runtime's optimizer of transformers needs PyTorch. It therefore runs in the virtual environment
 of fetch-zoo (ISOMER_ZOO_VENV), and fails where that is missing.
@@ -252,7 +252,7 @@ def section(title, rows):
     lines += ["", *said_on_small_pages(rows), *claims(rows), ""]
     lines += table(
         ["model", "ms", "control", *TOOLS]
-        + ["ours on 4 KiB", "our claim", "our seconds, of the processor"],
+        + ["ours on 4 KiB", "our claim", "our seconds"],
         [
             [name, f"{row['before'] * 1e3:.3g}", f"{row['control']:.2f}"]
             + [cell(row["tools"][tool]) for tool in TOOLS]
@@ -287,8 +287,11 @@ def write(kept):
         "",
         *__doc__.split("\n\n")[1:2],
         "",
-        "`=` marks a result that is the original, byte for byte: it counts as 1, and its ratio"
-        " would be noise.",
+        "*ms* is the time of the original; the columns of the tools have ratios; *our claim* is the"
+        " ratio that our report gives, *our seconds* the CPU time of the search with that of the"
+        " target. *Least* is the smallest ratio of a tool; *seconds* are those that it took for a"
+        " model. `= (0.99)` marks a result that is the original, byte for byte: it counts as 1, and"
+        " the ratio in brackets is noise.",
         "",
     ]
     for title, rows in kept["groups"].items():

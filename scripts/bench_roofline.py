@@ -4,9 +4,11 @@ runtime, and writes the table test/bench/ROOFLINE.md.
 Each model is profiled step by step (run-model --profile) on one thread, with the algorithms that
 its cost file chooses. The roofline of a step is the larger of two times: that of its arithmetic at
 the peak rate, and that of reading and writing its data once at the bandwidth of the smallest level
-of memory that holds them. The table lists, by operator, the steps that take more than 1 % of the
-time of a model and run below 10 % of their roofline. The models are the public ones of
-scripts/models.tsv and those of the tables that ISOMER_ZOO names.
+of memory that holds them. The first table of each group has the share of a model's time that the
+rooflines of its steps make up. The second lists, by operator, the steps that take more than 1 % of
+the time of a model and run below 10 % of their roofline; *steps* is the number of such steps, and
+*least %* the smallest share of its roofline that one of them reaches. The models are the public
+ones of scripts/models.tsv and those of the tables that ISOMER_ZOO names.
 
 ISOMER_ZOO names tables with colons between them. With words, only models whose names contain one of
 them are run; with words or --table, nothing is written.
@@ -37,7 +39,7 @@ REASONS = {
 
 def reason(operator, kind, ms):
     if ms < SMALL:
-        return "so short that being called is most of it"
+        return "so short that the cost of the call dominates"
     return REASONS.get(operator.lower()) or REASONS.get(kind) or ""
 
 

@@ -145,8 +145,8 @@ def section(title, rows, failed):
         "",
     ]
     lines += table(
-        ["model", "ours, ms", "ONNX Runtime", "OpenVINO", "speed", "against OpenVINO"]
-        + ["first run, s"],
+        ["model", "ours, ms", "ONNX Runtime", "OpenVINO", "ONNX Runtime / ours"]
+        + ["OpenVINO / ours", "first run, s"],
         [
             [row["name"]]
             + [cell(row["times"].get(each), 2) for each in ("ours", "ONNX Runtime", "OpenVINO")]
@@ -197,7 +197,8 @@ def main():
         "# Whole models on three runtimes",
         "",
         f"Written by `scripts/bench-runtimes` on {datetime.date.today()}: {versions()}; "
-        f"{processor()}; threads: {options.threads}. {__doc__.split(chr(10) * 2)[1]}",
+        f"{processor()}; threads: {options.threads}. {__doc__.split(chr(10) * 2)[1]} "
+        "*first run* includes the choice of algorithms; `-`: does not run (reasons at the table).",
         "",
     ]
     return write_page(PAGE, head, options, lambda *models: group(*models, options))

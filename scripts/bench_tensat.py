@@ -139,7 +139,8 @@ def write(folder, names, versions):
         "",
         "Gains are in percent. Those of TASO and TENSAT are as published: on a T4 GPU, by these"
         " programs' own sums of costs. Those of the built-in runtime are given by the sum of"
-        " measured steps / by whole runs; those of ONNX Runtime by whole runs, timed in turn. A"
+        " measured steps / by whole runs; those of ONNX Runtime by whole runs, timed in turn. *both*"
+        " is `--search both`. A"
         " gain below 3 % counts as none for us, and the file stays as it is; `-` means that nothing"
         " was found, so that nothing was timed.",
         "",

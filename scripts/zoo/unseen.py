@@ -399,7 +399,7 @@ def encodec():
     return transformers.models.encodec.modeling_encodec.EncodecEncoder(settings)
 
 
-# ---- series, graphs, points, pictures from noise
+# ---- series, graphs, points, image diffusion
 model("patchtst", {"x": ((4, 512, 7), None)})(
     transformer(
         "PatchTSTForPrediction",

@@ -1,6 +1,6 @@
 """The eighteenth set of models of test/bench/UNSEEN.md: architectures of transformers and timm, and
-six networks written in small after their papers: motion between pictures, points, a restored
-picture, noisy speech, clicks and the parts of a picture. Four of them are there for
+six small networks written after their papers: optical flow, point clouds, image restoration, speech
+enhancement, click prediction and image segmentation. Four of them are there for
 unseen_eighteenth_quantized.py, which writes them in 8 bits."""
 
 from zoo import SOURCES, Called, Step, image, model, nn, tokens, torch, transformer, vision
@@ -24,7 +24,7 @@ model("x_clip_vision_3", {"x": ((8, 3, 160, 160), None)}, opset=18)(
 
 
 class Entities(nn.Module):
-    """LUKE: words and the entities among them, which are words' places."""
+    """LUKE: words and the entities among them, which are given as positions of words."""
 
     def __init__(self, inner):
         super().__init__()
@@ -69,7 +69,7 @@ def codec():
 
 
 class Connected(nn.Module):
-    """What a picture's encoder saw as 32 words for a language model."""
+    """IDEFICS 2's connector: the features of an image encoder as 32 tokens for a language model."""
 
     def __init__(self, inner):
         super().__init__()
@@ -118,7 +118,8 @@ model("pvt_tiny", image(), script=True, opset=13)(
 
 
 class Series(nn.Module):
-    """The time series transformer: what follows, by lags, times and what was not observed."""
+    """The time series transformer: a forecast from lags, time features and a mask of what was
+    observed."""
 
     def __init__(self, inner):
         super().__init__()
@@ -181,10 +182,10 @@ model("roberta_pre_3", tokens(4000, length=64, mask=False), script=True, opset=1
 )
 
 
-# ---- motion between pictures, a restored picture, the parts of a picture
+# ---- optical flow, image restoration, segmentation
 class SpyNet(nn.Module):
-    """SPyNet: motion between two pictures, from coarse to fine: what was found moves the second
-    picture, and a small network finds what is left."""
+    """SPyNet: optical flow from coarse to fine: the flow found so far warps the second image, and a
+    small network finds what is left."""
 
     def __init__(self, levels=5):
         super().__init__()
@@ -221,8 +222,8 @@ class SpyNet(nn.Module):
 
 
 class Rcan(nn.Module):
-    """RCAN: a picture of twice the size: residuals in residuals, whose channels are weighed by
-    their means."""
+    """RCAN: super-resolution by a factor of 2: nested residual blocks, whose channels are weighed
+    by their means."""
 
     class Block(nn.Module):
         def __init__(self, c, less=8):
@@ -264,8 +265,8 @@ class Rcan(nn.Module):
 
 
 class SegNeXt(nn.Module):
-    """SegNeXt: attention by convolutions of long rows and columns, then a picture as a product of
-    few parts and their shares, found in six steps."""
+    """SegNeXt: attention by convolutions of long rows and columns, then the feature map as a
+    product of two small matrices, found in six steps."""
 
     class Look(nn.Module):
         def __init__(self, c):
@@ -294,7 +295,7 @@ class SegNeXt(nn.Module):
             return x + self.t * self.end(F.gelu(self.near(self.wide(self.b(x)))))
 
     class Parts(nn.Module):
-        """Hamburger: x as the product of parts and shares, none of them below 0."""
+        """Hamburger: x as the product of two matrices without negative elements."""
 
         def __init__(self, c, many=32, steps=6):
             super().__init__()
@@ -334,10 +335,10 @@ class SegNeXt(nn.Module):
         return self.end(self.parts(x))
 
 
-# ---- points
+# ---- point clouds
 class PvCnn(nn.Module):
-    """PVCNN: the kind of each point: neighbours by convolutions of a box of voxels that hold the
-    means of their points, each point by itself, and both summed."""
+    """PVCNN: a class for each point: a branch of convolutions over voxels, which hold the means of
+    their points, plus a branch of the points themselves."""
 
     class Block(nn.Module):
         def __init__(self, i, o, size):
@@ -381,10 +382,10 @@ class PvCnn(nn.Module):
         return self.end(torch.cat(kept + [most.expand(-1, -1, x.shape[2])], 1))
 
 
-# ---- noisy speech
+# ---- speech enhancement
 class CmGan(nn.Module):
-    """CMGAN: speech without noise: spectra through dilated convolutions that see all before them,
-    attention along time and along frequency, a mask and what to add."""
+    """CMGAN: speech enhancement: dense dilated convolutions over spectra, attention along time and
+    along frequency, a mask and a complex correction."""
 
     class Dilated(nn.Module):
         def __init__(self, c, depth=4):
@@ -449,7 +450,7 @@ class CmGan(nn.Module):
             return y.reshape(n, t, f, c).permute(0, 3, 1, 2)
 
     class Finer(nn.Module):
-        """Twice the frequencies, by channels that become neighbours."""
+        """Twice the frequencies: channels become neighbouring frequencies."""
 
         def __init__(self, c):
             super().__init__()
@@ -485,10 +486,10 @@ class CmGan(nn.Module):
         return x * mask + self.more(y)[..., : x.shape[3]]
 
 
-# ---- clicks
+# ---- click prediction
 class FinalMlp(nn.Module):
-    """FinalMLP: whether someone clicks: two streams of layers that look at features through gates
-    of their own, joined by products of their parts."""
+    """FinalMLP: click prediction: two streams of layers, each with its own gates over the features,
+    joined by products of their parts."""
 
     class Gate(nn.Module):
         def __init__(self, seen, features, c):

@@ -1,6 +1,5 @@
 """Models of the eighteenth set of test/bench/UNSEEN.md in 8 bits, as ONNX Runtime's tool writes
-them by default: pairs of QuantizeLinear and DequantizeLinear around operators of floats, signed
-bytes. Usage: unseen_eighteenth_quantized.py FOLDER"""
+them by default: the QDQ format, with signed bytes. Usage: unseen_eighteenth_quantized.py FOLDER"""
 
 import os, sys
 import numpy, onnx

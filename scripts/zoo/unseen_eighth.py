@@ -1,6 +1,7 @@
 """The eighth set of models of test/bench/UNSEEN.md: architectures of timm, torchvision and
-transformers; unseen_eighth_small.py, _sound.py and _rest.py have networks written in small,
-unseen_eighth_keras.py those of Keras, unseen_eighth_quantized.py some of these in 8 bits."""
+transformers; unseen_eighth_small.py, _sound.py and _rest.py have small networks written after their
+papers, unseen_eighth_keras.py those of Keras, unseen_eighth_quantized.py some of these in 8
+bits."""
 
 from zoo import SOURCES, Step, image, model, nn, tokens, transformer, vision
 

@@ -1,4 +1,4 @@
-"""Networks of the eighth set of test/bench/UNSEEN.md, written in small after their papers or their
+"""Small networks of the eighth set of test/bench/UNSEEN.md, written after their papers or their
 published code: images and videos."""
 
 from zoo import SOURCES, image, model, nn, torch
@@ -210,7 +210,7 @@ class Pwc(nn.Module):
 
 
 class Stereo(nn.Module):
-    """PSMNet in small: a volume of pairs at each disparity, 3-D convolutions, a soft argmin."""
+    """A small PSMNet: a volume of pairs at each disparity, 3-D convolutions, a soft argmin."""
 
     def __init__(self, c=16, d=12):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Networks of the eighth set of test/bench/UNSEEN.md, written in small after their papers or their
+"""Small networks of the eighth set of test/bench/UNSEEN.md, written after their papers or their
 published code: sound."""
 
 from zoo import SOURCES, model, nn, torch

@@ -1,5 +1,5 @@
 """The eleventh set of models of test/bench/UNSEEN.md: architectures of timm, transformers and
-diffusers, and networks written in small after their papers (unseen_eleventh_rest.py has those of
+diffusers, and small networks written after their papers (unseen_eleventh_rest.py has those of
 sound, graphs, tables and time)."""
 
 from zoo import SOURCES, Called, Step, image, model, nn, torch, transformer, vision
@@ -86,7 +86,7 @@ def sd3():
     return Called(inner, names, "sample", timestep=torch.tensor([500.0]))
 
 
-# ---- images, written in small
+# ---- small networks for images
 def conv(i, o, k=3, s=1, act=nn.ReLU, **options):
     pad = options.pop("padding", options.get("dilation", 1) * (k // 2))
     layer = nn.Conv2d(i, o, k, s, pad, bias=False, **options)

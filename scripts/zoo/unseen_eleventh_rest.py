@@ -1,4 +1,4 @@
-"""Models of the eleventh set of test/bench/UNSEEN.md, written in small after their papers: sound,
+"""Small models of the eleventh set of test/bench/UNSEEN.md, written after their papers: sound,
 points, graphs, tables, recommenders, series in time."""
 
 from zoo import SOURCES, model, nn, torch
@@ -57,7 +57,7 @@ class ComplexConv(nn.Module):
 
 
 class Dccrn(nn.Module):
-    """Speech from noise: complex convolutions, LSTMs between, a mask of phase and magnitude."""
+    """Speech enhancement: complex convolutions, LSTMs between, a mask of phase and magnitude."""
 
     def __init__(self, c=(1, 16, 32, 64, 64)):
         super().__init__()
@@ -86,7 +86,7 @@ class Dccrn(nn.Module):
 
 
 class SudoRmRf(nn.Module):
-    """Voices apart: depthwise convolutions at five rates, enlarged and added."""
+    """Speech separation: depthwise convolutions at five rates, enlarged and added."""
 
     class Block(nn.Module):
         def __init__(self, c, m, depth=4):
@@ -123,7 +123,7 @@ class SudoRmRf(nn.Module):
 
 
 class DiffWave(nn.Module):
-    """Noise to sound: gated dilated convolutions told the step and the spectrum."""
+    """DiffWave: a denoising step: gated dilated convolutions, given the step and the spectrum."""
 
     def __init__(self, c=64, layers=6):
         super().__init__()
@@ -244,7 +244,7 @@ class GatedGcn(nn.Module):
 
 
 class Dien(nn.Module):
-    """What was bought before, read by a GRU whose updates are weighed by the candidate."""
+    """DIEN: earlier purchases, read by a GRU whose updates are weighed by the candidate."""
 
     def __init__(self, items=5000, c=32, steps=20):
         super().__init__()

@@ -1,5 +1,5 @@
 """The fifteenth set of models of test/bench/UNSEEN.md: architectures of timm, torchvision,
-transformers and diffusers (unseen_fifteenth_rest.py has those written in small after their
+transformers and diffusers (unseen_fifteenth_rest.py has the small ones written after their
 papers)."""
 
 import torchvision
@@ -191,7 +191,7 @@ def page():
     return Called(inner, ["input_ids", "bbox", "pixel_values"], "last_hidden_state")
 
 
-# ---- transformers: speech, pictures, series
+# ---- transformers: speech, images, series
 SPOKEN = {
     "d_model": 512,
     "encoder_layers": 1,
@@ -214,7 +214,7 @@ SPOKEN = {
     },
 )
 def whisper_step():
-    """A word after others: own keys grow, those of the sound are as they were."""
+    """A decoding step of Whisper: its own keys grow, those of the sound stay."""
     import transformers
 
     settings = transformers.WhisperConfig(**SPOKEN)
@@ -358,7 +358,8 @@ SERIES = {"past": ((4, 99), None), "when": ((4, 99, 4), None), "next": ((4, 24, 
 
 @model("informer_2", SERIES, script=True, opset=16)
 def informer():
-    """The next day from the last four. Attention is whole: otherwise keys are drawn at random."""
+    """The next day from the last four. Attention is over all keys: by default they are drawn at
+    random."""
     import transformers
 
     settings = transformers.InformerConfig(

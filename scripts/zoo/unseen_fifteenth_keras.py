@@ -6,8 +6,8 @@ from unseen_seventh_keras import MODELS, keras_model, main
 
 
 def translate(k):
-    """Words of one language from those of another, as the examples of Keras write it: a recurrence
-    both ways, one with attention that adds."""
+    """Translation as in the examples of Keras: a recurrence in both directions, then one with
+    additive attention."""
     l = k.layers
     x = l.Input((40,))
     seen = l.Bidirectional(l.GRU(128, return_sequences=True))(l.Embedding(3000, 128)(x))

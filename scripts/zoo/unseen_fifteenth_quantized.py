@@ -1,6 +1,6 @@
 """Models of the fifteenth set of test/bench/UNSEEN.md in 8 bits, as unseen_eighth_quantized.py
-writes its own, and NAME_half.onnx: floats of 16 bits between inputs and outputs of 32, by ONNX
-Runtime's tool. Usage: unseen_fifteenth_quantized.py FOLDER"""
+writes its own, and NAME_half.onnx: float16 between inputs and outputs of float32, by ONNX Runtime's
+tool. Usage: unseen_fifteenth_quantized.py FOLDER"""
 
 import os, sys
 import onnx

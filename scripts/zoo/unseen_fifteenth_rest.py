@@ -1,6 +1,6 @@
-"""Models of the fifteenth set of test/bench/UNSEEN.md, written in small after their papers: text in
-pictures, moving pictures, volumes, poses, clouds, molecules, graphs of many kinds, recommenders,
-words that stop when they are done."""
+"""Small models of the fifteenth set of test/bench/UNSEEN.md, written after their papers: text in
+images, optical flow, volumes, poses, point clouds, molecules, heterogeneous graphs, recommenders,
+adaptive halting."""
 
 import math
 from zoo import SOURCES, model, nn, torch
@@ -10,7 +10,8 @@ F = nn.functional
 
 
 class Parseq(nn.Module):
-    """PARSeq: a line of text; the letters are asked for by place, and each sees those before it."""
+    """PARSeq: text-line recognition; the queries are positions of letters, and each letter sees
+    those before it."""
 
     class Layer(nn.Module):
         def __init__(self, c, heads=8):
@@ -46,8 +47,8 @@ class Parseq(nn.Module):
 
 
 class GmFlow(nn.Module):
-    """GMFlow: motion by attention of windows, then the mean place of all matches; made finer by
-    weights of nine neighbours."""
+    """GMFlow: optical flow by attention within windows, then the mean position of all matches;
+    upsampled by weights of nine neighbours."""
 
     class Block(nn.Module):
         def __init__(self, c):
@@ -103,7 +104,8 @@ class GmFlow(nn.Module):
 
 
 class SegResNet(nn.Module):
-    """SegResNet: organs in volumes: residual blocks by norms of groups, enlarged linearly."""
+    """SegResNet: segmentation of organs in volumes: residual blocks with group norms, linear
+    enlargement."""
 
     class Block(nn.Module):
         def __init__(self, c):
@@ -141,8 +143,8 @@ class SegResNet(nn.Module):
 
 
 class LiteHrNet(nn.Module):
-    """Lite-HRNet: joints by branches of three resolutions, whose channels are weighed by all of
-    them, shuffled, and mixed."""
+    """Lite-HRNet: pose estimation by branches of three resolutions, whose channels are weighed by
+    all of them, shuffled, and mixed."""
 
     class Weighed(nn.Module):
         def __init__(self, widths):
@@ -213,7 +215,7 @@ class LiteHrNet(nn.Module):
 
 
 class PointBert(nn.Module):
-    """Point-BERT: the nearest points of given centres as words, and a transformer over them."""
+    """Point-BERT: the nearest points of given centres as tokens, and a transformer over them."""
 
     def __init__(self, c=384, near=32):
         super().__init__()
@@ -304,8 +306,8 @@ class DimeNet(nn.Module):
 
 
 class GraphOfKinds(nn.Module):
-    """HGT: nodes of two kinds; attention along edges by heads, whose weights the kind of edge has,
-    normed over the edges that end in a node."""
+    """HGT: a graph with two types of nodes; attention along edges by heads, whose weights depend on
+    the type of edge, with a softmax over the edges that end in a node."""
 
     def __init__(self, c=128, heads=8, layers=2, widths=(64, 96)):
         super().__init__()
@@ -358,8 +360,8 @@ class GraphOfKinds(nn.Module):
 
 
 class Hstu(nn.Module):
-    """HSTU: what somebody does next: attention without softmax, by SiLU, biased by distance in
-    time in buckets of its logarithm, and gated."""
+    """HSTU: a recommender: gated attention by SiLU instead of softmax, with a bias by distance in
+    time, in buckets of its logarithm."""
 
     class Layer(nn.Module):
         def __init__(self, c, heads):
@@ -395,7 +397,7 @@ class Hstu(nn.Module):
 
 
 class Halting(nn.Module):
-    """A universal transformer: one layer again and again, until every word has said enough."""
+    """A universal transformer: one layer is repeated until every word has halted."""
 
     def __init__(self, c=256, words=4000):
         super().__init__()

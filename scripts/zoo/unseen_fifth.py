@@ -1,7 +1,7 @@
 """The fifth set of models of test/bench/UNSEEN.md: detection and segmentation; the other files of
-this name have faces, text in pictures and larger pictures, sound and language, tables, series and
-the rest. unseen.py writes them. What is a class of its own here follows its paper or its
-published code in small."""
+this name have faces, text in images and super-resolution, sound and language, tables, series and
+the rest. unseen.py writes them. Each class here is a small form of what its paper or its published
+code describes."""
 
 from zoo import SOURCES, image, model, nn, torch
 

@@ -1,4 +1,4 @@
-"""Further pictures: see unseen_fifth.py."""
+"""Further image models: see unseen_fifth.py."""
 
 from zoo import SOURCES, Called, image, model, nn, torch
 from unseen_fifth import RtmDet, conv, like, up
@@ -181,7 +181,7 @@ model("blazeface", image(256), script=True)(BlazeFace)
 
 class MobileFace(nn.Module):
     """Faces as vectors of unit length: inverted bottlenecks with PReLU, a depthwise convolution
-    over all places."""
+    over all positions."""
 
     class Block(nn.Module):
         def __init__(self, i, o, m, s=1):
@@ -265,8 +265,8 @@ model("rtmpose_t", {"x": ((1, 3, 256, 192), None)})(RtmPose)
 
 
 class Rlfn(nn.Module):
-    """Larger pictures: three convolutions a block, attention from a map that is strided, pooled and
-    stretched again, pixels shuffled."""
+    """Super-resolution: three convolutions per block, attention from a map that is strided, pooled
+    and enlarged again, pixel shuffle."""
 
     class Block(nn.Module):
         def __init__(self, c, e=16):
@@ -304,8 +304,8 @@ model("rlfn_x4", image(64))(Rlfn)
 
 
 class KerasNet(nn.Module):
-    """As converters from Keras write: pictures with channels last, paddings of one side, depthwise
-    convolutions, reductions over the places."""
+    """As converters from Keras write it: images with channels last, padding on one side, depthwise
+    convolutions, means over all positions."""
 
     class Block(nn.Module):
         def __init__(self, i, o, s=1):

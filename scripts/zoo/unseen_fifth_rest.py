@@ -1,4 +1,4 @@
-"""Tables, series, graphs, points, films and noise: see unseen_fifth.py."""
+"""Tables, series, graphs, point clouds, videos and diffusion: see unseen_fifth.py."""
 
 from zoo import SOURCES, Called, model, nn, torch
 
@@ -30,7 +30,7 @@ model("deepfm", {"ids": ((128, 39), 200)})(DeepFm)
 
 
 class Din(nn.Module):
-    """What was bought before, weighed by what is shown now, with Dice activations."""
+    """DIN: earlier purchases, weighed by the item that is shown now, with Dice activations."""
 
     class Dice(nn.Module):
         def __init__(self, c):
@@ -69,7 +69,8 @@ model("din", {"past": ((32, 50), 2000), "now": ((32,), 2000), "mask": ((32, 50),
 
 
 class SasRec(nn.Module):
-    """What comes next: attention over a sequence, padding masked out of inputs and results."""
+    """SASRec: the next item: attention over a sequence, with padding masked in inputs and
+    results."""
 
     def __init__(self, words=3000, c=64, n=100):
         super().__init__()
@@ -183,7 +184,7 @@ model("tcn", {"x": ((4, 8, 256), None)}, script=True)(Tcn)
 
 
 class TimesNet(nn.Module):
-    """A series folded by fixed periods into pictures, five kernels side by side, weighed means."""
+    """A series folded by fixed periods into images, five kernels side by side, weighted means."""
 
     def __init__(self, features=7, c=32, n=96, periods=(24, 12, 8)):
         super().__init__()
@@ -217,7 +218,7 @@ model("timesnet", {"x": ((2, 96, 7), None)})(TimesNet)
 
 
 class NHits(nn.Module):
-    """Blocks that see the past pooled and answer by few numbers, stretched linearly."""
+    """Blocks that read the pooled past and give few numbers, which are interpolated linearly."""
 
     def __init__(self, past=336, next_=96, c=512):
         super().__init__()
@@ -241,7 +242,7 @@ model("nhits", {"x": ((32, 336), None)})(NHits)
 
 
 class TsMixer(nn.Module):
-    """Mixing along time and along features by turns, batch norms over both."""
+    """Mixing along time and along features in turn, batch norms over both."""
 
     def __init__(self, n=512, ahead=96, c=32, ff=64, layers=3):
         super().__init__()

@@ -30,7 +30,8 @@ model("rnnoise", {"x": ((1, 200, 42), None)}, script=True)(RnNoise)
 
 
 class Dtln(nn.Module):
-    """Noise away twice: by a mask over a spectrum made of products, and over a learned basis."""
+    """Noise suppression in two stages: by a mask over a spectrum made of products, and over a
+    learned basis."""
 
     class Norm(nn.Module):
         def __init__(self, c):

@@ -1,5 +1,5 @@
 """The fourteenth set of models of test/bench/UNSEEN.md: architectures of timm, torchvision,
-transformers and diffusers, and networks of images written in small after their papers
+transformers and diffusers, and small networks of images written after their papers
 (unseen_fourteenth_rest.py has those of sound, text, points, graphs and tables)."""
 
 import math
@@ -132,15 +132,15 @@ def masked_tokens():
     return Fixed()
 
 
-# ---- images, written in small
+# ---- small networks for images
 def conv(i, o, k=3, s=1, act=nn.ReLU, **options):
     layer = nn.Conv2d(i, o, k, s, k // 2, bias=False, **options)
     return nn.Sequential(layer, nn.BatchNorm2d(o), act())
 
 
 class GuidedUnet(nn.Module):
-    """A step of guided diffusion: norms scaled and moved by what time says, attention over heads
-    side by side in the channels, skips joined."""
+    """A step of guided diffusion: norms scaled and shifted by the time embedding, attention whose
+    heads are side by side in the channels, skip connections."""
 
     class Res(nn.Module):
         def __init__(self, i, o, time, way=0):
@@ -223,8 +223,8 @@ class GuidedUnet(nn.Module):
 
 
 class Carn(nn.Module):
-    """Enlarged pictures by cascades: what every block made is joined and mixed, convolutions in
-    groups."""
+    """CARN: super-resolution by cascades: the results of all blocks are joined and mixed, grouped
+    convolutions."""
 
     class Group(nn.Module):
         def __init__(self, c):
@@ -262,7 +262,8 @@ class Carn(nn.Module):
 
 
 class SwinIr(nn.Module):
-    """Enlarged pictures by attention within windows that move by half of their width."""
+    """SwinIR: super-resolution by attention within windows that are shifted by half of their
+    width."""
 
     class Layer(nn.Module):
         def __init__(self, c, heads, size, shift, side):
@@ -410,7 +411,7 @@ class Yolo5(nn.Module):
 
 
 class AxialNet(nn.Module):
-    """Attention along columns, then along rows, with places in queries, keys and values (Axial
+    """Attention along columns, then along rows, with positions in queries, keys and values (Axial
     DeepLab)."""
 
     class Axis(nn.Module):

@@ -1,6 +1,6 @@
 """Models of the fourteenth set of test/bench/UNSEEN.md in 8 bits, as unseen_eighth_quantized.py
-writes its own, and NAME_qop.onnx by operators of whole numbers (QLinearConv ..) instead of pairs
-around those of floats. Usage: unseen_fourteenth_quantized.py FOLDER"""
+writes its own, and NAME_qop.onnx in the QOperator format (QLinearConv ..) instead of the QDQ
+format. Usage: unseen_fourteenth_quantized.py FOLDER"""
 
 import os, sys
 from onnxruntime.quantization import QuantFormat

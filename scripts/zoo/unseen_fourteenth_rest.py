@@ -1,5 +1,5 @@
-"""Models of the fourteenth set of test/bench/UNSEEN.md, written in small after their papers: sound,
-speech from text, text by tokens, matched points, clouds, graphs, recommenders."""
+"""Small models of the fourteenth set of test/bench/UNSEEN.md, written after their papers: sound,
+speech synthesis, text by tokens, matching of points, point clouds, graphs, recommenders."""
 
 import math
 from zoo import SOURCES, model, nn, torch
@@ -9,7 +9,7 @@ F = nn.functional
 
 
 class DeepFilter(nn.Module):
-    """DeepFilterNet: speech without noise: a spectrum by a convolution, gains of bands, and filters
+    """DeepFilterNet: speech enhancement: a spectrum by a convolution, gains of bands, and filters
     of five complex frames for the low frequencies; recurrences in groups."""
 
     class Grouped(nn.Module):
@@ -115,8 +115,8 @@ class DeepFilter(nn.Module):
 
 
 class GlowTts(nn.Module):
-    """Glow-TTS: frames out of noise by steps that are undone: couplings by WaveNet blocks, small
-    inverted matrices of channels, affine norms; frames two by two, masked by the length."""
+    """Glow-TTS: frames from noise by an inverted flow: couplings by WaveNet blocks, small inverted
+    matrices of channels, affine norms; frames in pairs, masked by the length."""
 
     class Step(nn.Module):
         def __init__(self, c, hidden, layers=3, split=4):
@@ -177,8 +177,8 @@ class GlowTts(nn.Module):
 
 
 class FastSpeech(nn.Module):
-    """FastSpeech 2: phonemes to frames: lengths predicted and applied, heights and energies looked
-    up in steps."""
+    """FastSpeech 2: phonemes to frames: durations predicted and applied, pitch and energy looked up
+    in buckets."""
 
     class Block(nn.Module):
         def __init__(self, c, heads=2):
@@ -250,7 +250,7 @@ class FastSpeech(nn.Module):
 
 class StaticStep(nn.Module):
     """A token of a decoder like Llama's whose caches have a fixed length and are written in place,
-    as mobile runtimes want it; angles looked up by place; results: scores and caches."""
+    as mobile runtimes require; angles looked up by position; results: scores and caches."""
 
     def __init__(self, c=384, heads=6, groups=2, layers=2, words=6000, longest=256):
         super().__init__()
@@ -322,8 +322,8 @@ class Transducer(nn.Module):
 
 
 class LightGlue(nn.Module):
-    """Points of two pictures matched: rotary places of learned frequencies, attention within and
-    between, assignments by a softmax of both sides and how matchable each is."""
+    """Matching of the points of two images: rotary positions of learned frequencies, attention
+    within and between, assignments by a softmax of both sides and how matchable each is."""
 
     class Layer(nn.Module):
         def __init__(self, c, heads):
@@ -381,8 +381,8 @@ class LightGlue(nn.Module):
 
 
 class KpConv(nn.Module):
-    """Clouds by kernel points: neighbours by distance, each weighed by its nearness to every point
-    of the kernel; thinned by strides and filled again by the nearest."""
+    """Point clouds by kernel points: neighbours by distance, each weighed by its nearness to every
+    point of the kernel; thinned by strides and filled again by the nearest."""
 
     class Layer(nn.Module):
         def __init__(self, i, o, points=15, reach=0.3):
@@ -468,8 +468,8 @@ class Pna(nn.Module):
 
 
 class FieldFactors(nn.Module):
-    """Field-aware factors of 22 columns: each word has a vector for every other column; a deep
-    part; a bag of words that were seen."""
+    """Field-aware factors of 22 columns: each value has a vector for every other column; a deep
+    part; a bag of the items that were seen."""
 
     def __init__(self, fields=22, words=500, c=8, seen=2000):
         super().__init__()

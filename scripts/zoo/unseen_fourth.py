@@ -1,5 +1,5 @@
-"""The fourth set of models of test/bench/UNSEEN.md, of many kinds; unseen.py writes them. What
-is a class of its own here follows its paper in small."""
+"""The fourth set of models of test/bench/UNSEEN.md, of many kinds; unseen.py writes them. Each
+class here is a small form of what its paper describes."""
 
 from zoo import SOURCES, Called, Step, image, model, nn, tokens, torch, transformer, vision
 
@@ -179,7 +179,7 @@ model("pix2pix", image(256))(Pix2Pix)
 
 
 class StyleNet(nn.Module):
-    """Pictures in another style: mirrored borders, instance norms, residual blocks."""
+    """Style transfer: mirrored borders, instance norms, residual blocks."""
 
     class Layer(nn.Module):
         def __init__(self, i, o, k, s=1, up=0):
@@ -537,7 +537,7 @@ class CrossNet(nn.Module):
 
 model("cross_net", {"ids": ((64, 26), 500), "x": ((64, 13), None)})(CrossNet)
 
-# ---- text, pictures from noise
+# ---- text, image diffusion
 model("rwkv_2", tokens(length=32, mask=False))(
     transformer(
         "RwkvModel",

@@ -1,7 +1,7 @@
 """The nineteenth set of models of test/bench/UNSEEN.md: architectures of transformers, diffusers
-and timm, and seven networks written in small after their papers: a voice, people in motion, news,
-a time series, and, for unseen_nineteenth_quantized.py, which writes them in 8 bits, faces, a
-person cut out and a restored picture."""
+and timm, and seven small networks written after their papers: a vocoder, action recognition, news
+recommendation, a time series, and, for unseen_nineteenth_quantized.py, which writes them in 8 bits,
+face detection, portrait matting and image restoration."""
 
 from zoo import SOURCES, Called, Step, image, model, nn, tokens, torch, transformer, vision
 from unseen_sixteenth_rest import conv, rows
@@ -32,7 +32,7 @@ def detector():
 
 
 class Pointed(nn.Module):
-    """SAM 2: masks of what lies at points, given an encoded picture."""
+    """SAM 2: masks of the objects at given points of an encoded image."""
 
     def __init__(self, side=32):
         super().__init__()
@@ -78,7 +78,7 @@ model("lasr_2", {"x": ((1, "frames=240", 128), None)}, opset=18)(
 
 
 class Codes(nn.Module):
-    """Bark's last model: a codebook of a voice from those before it."""
+    """Bark's last model: one codebook of the speech codes from those before it."""
 
     def __init__(self, layers=3):
         super().__init__()
@@ -136,7 +136,7 @@ def nystrom():
 
 
 class Controlled(nn.Module):
-    """ControlNet: what a drawing adds to each level of a U that removes noise."""
+    """ControlNet: what a drawing adds to each level of the denoising U-Net."""
 
     def __init__(self):
         super().__init__()
@@ -171,7 +171,7 @@ def controlnet():
 
 
 class Music(nn.Module):
-    """Stable Audio's transformer: one step that removes noise from coded music."""
+    """Stable Audio's transformer: one denoising step on encoded music."""
 
     def __init__(self):
         super().__init__()
@@ -208,11 +208,11 @@ model(
 model("efficient_vim_m1", image(), opset=18)(vision("timm", "efficientvim_m1"))
 
 
-# ---- a voice
+# ---- a vocoder
 class IstftNet(nn.Module):
-    """iSTFTNet, the end of Kokoro's voices: frames of mel become wider by transposed convolutions,
-    with residuals of three reaches; the last layer gives magnitudes and phases of short spectra,
-    which transposed convolutions by waves add up to sound."""
+    """iSTFTNet, Kokoro's vocoder: mel frames are upsampled by transposed convolutions, with
+    residual blocks of three kernel sizes; the last layer gives magnitudes and phases of short
+    spectra, which transposed convolutions turn into sound."""
 
     class Block(nn.Module):
         def __init__(self, c, size, reach=(1, 3, 5)):
@@ -260,10 +260,10 @@ class IstftNet(nn.Module):
         return sound[..., half:-half] / over[..., half:-half].clamp(min=1e-8)
 
 
-# ---- people in motion
+# ---- action recognition
 class CtrGcn(nn.Module):
-    """CTR-GCN: what people do, by their joints: each channel has a graph of its own, a shared one
-    and what differences of joints add; times by convolutions of several reaches."""
+    """CTR-GCN: action recognition by skeletons: each channel has a graph of its own, made of a
+    shared one and of differences of joints; convolutions of several lengths along time."""
 
     class Graph(nn.Module):
         def __init__(self, i, o):
@@ -326,10 +326,10 @@ class CtrGcn(nn.Module):
         return self.end(x.reshape(n, m, x.shape[1], -1).mean(3).mean(1))
 
 
-# ---- news
+# ---- news recommendation
 class Nrms(nn.Module):
-    """NRMS: which of some news someone reads: words of titles by attention, weighed into a title,
-    titles that were read by attention, weighed into a reader."""
+    """NRMS: news recommendation: attention over the words of titles, weighted into a title;
+    attention over the titles that were read, weighted into a reader."""
 
     class Weighed(nn.Module):
         def __init__(self, c, inner=200):
@@ -367,8 +367,8 @@ class Nrms(nn.Module):
 
 # ---- a time series
 class LightTs(nn.Module):
-    """LightTS: what follows a series, by perceptrons over pieces of it: neighbours as pieces, and
-    every k-th step as a piece; then over the series together."""
+    """LightTS: a forecast by perceptrons over pieces of a series: pieces of neighbouring steps, and
+    of every k-th step; then over all series together."""
 
     class Exchange(nn.Module):
         """Over time, then over pieces, by a bottleneck, beside one layer over all."""
@@ -406,10 +406,10 @@ class LightTs(nn.Module):
         return self.both(torch.cat((near, far), 1)) + straight
 
 
-# ---- faces, a person cut out, a restored picture
+# ---- face detection, portrait matting, image restoration
 class Scrfd(nn.Module):
-    """SCRFD: faces and their marks: three levels of a residual network, joined downwards and
-    upwards, heads with group norms that all levels share, a scale for each level."""
+    """SCRFD: face detection with landmarks: three levels of a residual network, joined downwards
+    and upwards, heads with group norms that all levels share, a scale for each level."""
 
     class Block(nn.Module):
         def __init__(self, i, o, s):
@@ -465,9 +465,8 @@ class Scrfd(nn.Module):
 
 
 class ModNet(nn.Module):
-    """MODNet: how far each pixel belongs to a person: MobileNetV2, whose channels are weighed; a
-    rough mask, edges and both together, with norms of the batch for half of the channels and of
-    the picture for the rest."""
+    """MODNet: portrait matting: MobileNetV2, whose channels are weighed; a rough mask, edges and
+    both together, with batch norms for half of the channels and instance norms for the rest."""
 
     class Norm(nn.Module):
         def __init__(self, c):
@@ -549,8 +548,8 @@ class ModNet(nn.Module):
 
 
 class Plksr(nn.Module):
-    """PLKSR: a picture of twice the size: some of the channels by convolutions of 17 x 17, weighed
-    by a map of all."""
+    """PLKSR: super-resolution by a factor of 2: convolutions of 17 x 17 over some of the channels,
+    weighed by a map of all."""
 
     class Block(nn.Module):
         def __init__(self, c, part=16, size=17):

@@ -1,7 +1,6 @@
 """Models of the nineteenth set of test/bench/UNSEEN.md in 8 bits, as ONNX Runtime's tool writes
-them: NAME_qdq.onnx by pairs of QuantizeLinear and DequantizeLinear around operators of floats
-(signed bytes, its default), NAME_qop.onnx by operators of whole numbers, NAME_dynamic.onnx with
-scales that are found at each run. Usage: unseen_nineteenth_quantized.py FOLDER"""
+them: NAME_qdq.onnx in the QDQ format (signed bytes, its default), NAME_qop.onnx in the QOperator
+format, NAME_dynamic.onnx dynamically quantized. Usage: unseen_nineteenth_quantized.py FOLDER"""
 
 import os, sys
 from onnxruntime import quantization

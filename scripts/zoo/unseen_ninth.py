@@ -1,5 +1,5 @@
 """The ninth set of models of test/bench/UNSEEN.md: architectures of timm, torchvision, transformers
-and diffusers; unseen_ninth_small.py and _rest.py have networks written in small,
+and diffusers; unseen_ninth_small.py and _rest.py have small networks written after their papers,
 unseen_ninth_keras.py those of Keras and scikit-learn, unseen_ninth_quantized.py some of these in 8
 bits."""
 

@@ -1,4 +1,4 @@
-"""Networks of the ninth set of test/bench/UNSEEN.md, written in small after their papers or their
+"""Small networks of the ninth set of test/bench/UNSEEN.md, written after their papers or their
 published code: sounds, series, points, games, recommendations, text."""
 
 from unseen_ninth_small import rows
@@ -233,7 +233,7 @@ class Memory(nn.Module):
 
 
 class Flow(nn.Module):
-    """Real NVP of rows, with four steps of Runge and Kutta of a small field behind it."""
+    """Real NVP of rows, followed by four Runge-Kutta steps of a small field."""
 
     def __init__(self, c=16, h=64, layers=6):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Networks of the ninth set of test/bench/UNSEEN.md, written in small after their papers or their
+"""Small networks of the ninth set of test/bench/UNSEEN.md, written after their papers or their
 published code: images and videos."""
 
 from zoo import SOURCES, image, model, nn, torch

@@ -1,6 +1,6 @@
 """The seventeenth set of models of test/bench/UNSEEN.md: architectures of transformers, and six
-networks written in small after their papers: a restored picture, a film, speech, a speaker, a table
-and a graph."""
+small networks written after their papers: image restoration, a video, speech, speaker recognition,
+tabular data and a graph."""
 
 from zoo import SOURCES, Called, Step, image, model, nn, torch, transformer
 from unseen_sixteenth_rest import rows
@@ -109,10 +109,10 @@ model("olmoe_2", {"ids": ((1, 32), 2000)}, opset=18)(
 )
 
 
-# ---- a restored picture
+# ---- image restoration
 class Safmn(nn.Module):
-    """SAFMN: a picture of twice the size; channels in four parts, each at a size of its own, weigh
-    them all."""
+    """SAFMN: super-resolution by a factor of 2; channels in four parts, each at its own resolution,
+    modulate all of them."""
 
     class Spread(nn.Module):
         def __init__(self, c, levels=4):
@@ -131,7 +131,7 @@ class Safmn(nn.Module):
             return F.gelu(self.join(torch.cat(out, 1))) * x
 
     class Norm(nn.Module):
-        """Of the channels of each pixel, channels first."""
+        """A norm over the channels of each pixel, channels first."""
 
         def __init__(self, c):
             super().__init__()
@@ -165,10 +165,10 @@ class Safmn(nn.Module):
         return self.end(self.blocks(y) + y)
 
 
-# ---- a film
+# ---- a video
 class UniFormer(nn.Module):
-    """UniFormer: what happens in a film: neighbours of a voxel by convolutions at first, then all
-    of them by attention; places from a convolution."""
+    """UniFormer: video classification: first convolutions over neighbouring voxels, then attention
+    over all of them; positions from a convolution."""
 
     class Local(nn.Module):
         def __init__(self, c):
@@ -231,8 +231,8 @@ class UniFormer(nn.Module):
 
 # ---- speech
 class Squeezeformer(nn.Module):
-    """Squeezeformer: speech as letters: half the frames in the middle, which are written twice and
-    added to those before; distances turn into rows of scores."""
+    """Squeezeformer: speech recognition: half the frames in the middle, which are repeated and
+    added to those before; relative positions by shifted rows of scores."""
 
     class Attention(nn.Module):
         def __init__(self, c, heads=4):
@@ -315,8 +315,8 @@ def waves(t, c):
 
 
 class TitaNet(nn.Module):
-    """TitaNet: who speaks: convolutions channel by channel, channels weighed by their means, and
-    the mean and spread of frames weighed by attention."""
+    """TitaNet: speaker recognition: depthwise convolutions, channels weighed by their means, and
+    the mean and deviation of frames weighed by attention."""
 
     class Block(nn.Module):
         def __init__(self, i, o, size, repeat=1, side=True):
@@ -370,10 +370,10 @@ class TitaNet(nn.Module):
         return F.normalize(self.end(torch.cat((mean, far), 1)), dim=-1)
 
 
-# ---- a table, a graph
+# ---- tabular data, a graph
 class TabM(nn.Module):
-    """TabM: 32 networks that share their matrices and scale what goes in and out; numbers as
-    pieces of lines, their answers' mean."""
+    """TabM: 32 networks that share their matrices and have their own scales of inputs and outputs;
+    piecewise linear encoding of numbers, the mean of their answers."""
 
     class Line(nn.Module):
         def __init__(self, i, o, many):
@@ -408,8 +408,8 @@ class TabM(nn.Module):
 
 
 class GraphGps(nn.Module):
-    """GraphGPS: messages along edges and attention between all nodes, summed; places of nodes from
-    how a walk comes back."""
+    """GraphGPS: messages along edges and attention between all nodes, summed; positions of nodes by
+    the return probabilities of a random walk."""
 
     class Layer(nn.Module):
         def __init__(self, c, heads=4):

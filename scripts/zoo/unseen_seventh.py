@@ -1,6 +1,6 @@
 """The seventh set of models of test/bench/UNSEEN.md: architectures of timm, torchvision and
-transformers; unseen_seventh_small.py has networks written in small, unseen_seventh_keras.py those
-of other libraries. unseen.py writes the former two."""
+transformers; unseen_seventh_small.py has small networks written after their papers,
+unseen_seventh_keras.py those of other libraries. unseen.py writes the former two."""
 
 from zoo import SOURCES, Step, image, model, nn, tokens, torch, transformer, vision
 

@@ -1,5 +1,5 @@
-"""The rest of the seventh set of test/bench/UNSEEN.md: networks written in small after their papers
-or their published code."""
+"""The rest of the seventh set of test/bench/UNSEEN.md: small networks written after their papers or
+their published code."""
 
 from zoo import SOURCES, model, nn, torch
 
@@ -226,7 +226,7 @@ class ITransformer(nn.Module):
 model("itransformer", {"x": (("batch=8", 96, 21), None)})(ITransformer)
 
 
-# ---- pictures
+# ---- images
 def conv(i, o, k=3, s=1, groups=1, act=True):
     parts = [nn.Conv2d(i, o, k, s, k // 2, groups=groups, bias=False), nn.BatchNorm2d(o)]
     return nn.Sequential(*parts, nn.ReLU()) if act else nn.Sequential(*parts)

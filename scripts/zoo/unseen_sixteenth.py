@@ -1,5 +1,5 @@
 """The sixteenth set of models of test/bench/UNSEEN.md: architectures of timm, torchvision,
-transformers and diffusers (unseen_sixteenth_rest.py has those written in small after their
+transformers and diffusers (unseen_sixteenth_rest.py has the small ones written after their
 papers)."""
 
 import torchvision
@@ -64,7 +64,7 @@ def hunyuan_step():
 
 @model("musicgen_2", {"ids": (("rows=4", 24), 2048), "text": ((1, 32, 512), None)}, opset=18)
 def music():
-    """Four codes of a sound for each of 24 steps, told what is wanted."""
+    """MusicGen: four codes of sound for each of 24 steps, given a description."""
     import transformers
 
     settings = transformers.MusicgenDecoderConfig(
@@ -79,7 +79,7 @@ def music():
     return Called(inner, ["input_ids", "encoder_hidden_states"], "logits", use_cache=False)
 
 
-# ---- transformers: pictures
+# ---- transformers: images
 model("pix2struct_3", {"x": ((1, "patches=160", 770), 32)}, script=True, opset=15)(
     lambda: Patches()
 )

@@ -1,8 +1,7 @@
 """Models of the sixteenth set of test/bench/UNSEEN.md in fewer bits, by ONNX Runtime's tools, of
 those that unseen.py wrote: NAME_qdq16.onnx (activations of 16 bits, weights of 8), NAME_nbits.onnx
 (weights of 4 bits in MatMulNBits), NAME_int4.onnx (the same as blocks of DequantizeLinear),
-NAME_dynamic.onnx (8 bits by scales found at each run).
-Usage: unseen_sixteenth_quantized.py FOLDER"""
+NAME_dynamic.onnx (8 bits, dynamically quantized). Usage: unseen_sixteenth_quantized.py FOLDER"""
 
 import os, sys
 import onnx

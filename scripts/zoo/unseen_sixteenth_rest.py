@@ -1,6 +1,6 @@
-"""Models of the sixteenth set of test/bench/UNSEEN.md, written in small after their papers:
-weather, traffic, molecules, a recommender, poses, games, streets, states, coded sound
-(unseen_sixteenth_sound.py has speech, music and pictures)."""
+"""Small models of the sixteenth set of test/bench/UNSEEN.md, written after their papers: weather,
+traffic, molecules, a recommender, pose estimation, reinforcement learning, street scenes,
+state-space models, an audio codec (unseen_sixteenth_sound.py has speech, music and images)."""
 
 import math
 from zoo import SOURCES, image, model, nn, torch
@@ -20,8 +20,8 @@ def rows(*widths, act=nn.ReLU):
 
 
 class FourCast(nn.Module):
-    """FourCastNet: a field of weather as patches, mixed in the frequencies by matrices of blocks,
-    small numbers made 0."""
+    """FourCastNet: weather fields as patches, mixed in the frequency domain by block-diagonal
+    matrices, with soft thresholds."""
 
     class Block(nn.Module):
         def __init__(self, c, blocks=8, least=0.01):
@@ -67,8 +67,8 @@ class FourCast(nn.Module):
 
 
 class Dcrnn(nn.Module):
-    """DCRNN: traffic on a network of roads: cells whose products go along the roads both ways, one
-    that reads an hour, one that foretells the next."""
+    """DCRNN: traffic on a network of roads: recurrent cells with products along the roads in both
+    directions, one that reads an hour, one that predicts the next."""
 
     class Cell(nn.Module):
         def __init__(self, i, c):
@@ -110,7 +110,7 @@ class Dcrnn(nn.Module):
 
 
 class DeeperGcn(nn.Module):
-    """DeeperGCN: what comes along edges weighed by a softmax for each number, over many layers."""
+    """DeeperGCN: messages along edges weighed by a softmax for each feature, over many layers."""
 
     def __init__(self, c=96, layers=4):
         super().__init__()
@@ -141,7 +141,8 @@ class DeeperGcn(nn.Module):
 
 
 class Nequip(nn.Module):
-    """NequIP: forces of atoms by products of numbers, vectors and matrices that turn with them."""
+    """NequIP: forces on atoms by products of scalars, vectors and matrices that are equivariant to
+    rotations."""
 
     class Layer(nn.Module):
         def __init__(self, c, radial=8):
@@ -195,7 +196,8 @@ class Nequip(nn.Module):
 
 
 class TwoTowers(nn.Module):
-    """Things for people: both as vectors, what a person has seen in the mean, the best 50."""
+    """A two-tower recommender: items and users as vectors, a user by the mean of the items seen;
+    the best 50."""
 
     def __init__(self, c=64, people=4000, things=8000):
         super().__init__()
@@ -211,8 +213,8 @@ class TwoTowers(nn.Module):
 
 
 class MoveNet(nn.Module):
-    """MoveNet: a person's joints: the most central person, the way from its centre to each joint,
-    the peak nearest to there, and how far the joint is from that cell."""
+    """MoveNet: pose estimation: the most central person, the offset from its centre to each joint,
+    the nearest peak of the heat map, and the joint's offset from that cell."""
 
     def __init__(self, c=64, joints=17):
         super().__init__()
@@ -256,7 +258,8 @@ class MoveNet(nn.Module):
 
 
 class Rainbow(nn.Module):
-    """Rainbow: worth of each move as a distribution, split into worth of the place and the rest."""
+    """Rainbow: the value of each action as a distribution, split into the value of the state and
+    the advantage."""
 
     def __init__(self, moves=18, atoms=51):
         super().__init__()
@@ -281,8 +284,8 @@ class Rainbow(nn.Module):
 
 
 class Ddr(nn.Module):
-    """DDRNet: streets by a coarse and a fine branch that are summed into each other, and means of
-    many sizes."""
+    """DDRNet: segmentation of street scenes by a coarse and a fine branch that are added to each
+    other, and means over many sizes."""
 
     class Block(nn.Module):
         def __init__(self, i, o, s=1, last=True):
@@ -352,8 +355,8 @@ class Ddr(nn.Module):
 
 
 class S5(nn.Module):
-    """S5: states that are rotated and shrunk at each step, all steps at once by a scan in
-    log2(length) rounds; real and imaginary parts apart."""
+    """S5: a diagonal state-space model, all steps at once by a scan in log2(length) rounds; real
+    and imaginary parts separate."""
 
     class Layer(nn.Module):
         def __init__(self, c, states):
@@ -393,7 +396,7 @@ class S5(nn.Module):
 
 
 class SoundStream(nn.Module):
-    """SoundStream: sound as rows of tables that are nearest to what is left, and sound again."""
+    """SoundStream: an audio codec: residual vector quantization, and back to sound."""
 
     class Block(nn.Module):
         def __init__(self, c, far):

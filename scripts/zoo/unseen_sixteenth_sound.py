@@ -1,5 +1,5 @@
-"""Models of the sixteenth set of test/bench/UNSEEN.md, written in small after their papers: speech
-and music apart from the rest, speech made, pictures enlarged and between pictures."""
+"""Small models of the sixteenth set of test/bench/UNSEEN.md, written after their papers: separation
+of speech and of music, speech synthesis, image enlargement and frame interpolation."""
 
 import math
 from zoo import SOURCES, model, nn, torch
@@ -10,8 +10,8 @@ F = nn.functional
 
 
 class TfGrid(nn.Module):
-    """TF-GridNet: speech apart from noise: recurrences along the frequencies and along time over
-    unfolded neighbours, then attention between frames."""
+    """TF-GridNet: speech separation: recurrences along the frequencies and along time over unfolded
+    neighbours, then attention between frames."""
 
     class Along(nn.Module):
         def __init__(self, c, hidden, near):
@@ -62,8 +62,8 @@ class TfGrid(nn.Module):
 
 
 class BandSplit(nn.Module):
-    """BSRNN: instruments apart: each band of a spectrum by a layer of its own, recurrences along
-    time and along the bands, a mask for each band."""
+    """BSRNN: separation of instruments: each band of a spectrum by a layer of its own, recurrences
+    along time and along the bands, a mask for each band."""
 
     class Along(nn.Module):
         def __init__(self, c):
@@ -105,8 +105,8 @@ class BandSplit(nn.Module):
 
 
 class GradTts(nn.Module):
-    """Grad-TTS: a step of a spoken spectrum made from noise: a U-Net whose frames beyond the end
-    are masked, attention that is linear in places."""
+    """Grad-TTS: a denoising step of a speech spectrum: a U-Net whose frames beyond the end are
+    masked, linear attention."""
 
     class Block(nn.Module):
         def __init__(self, i, o, t):
@@ -170,8 +170,8 @@ class GradTts(nn.Module):
 
 
 class Liif(nn.Module):
-    """LIIF: a picture at any place: features of the nearest cells, and four guesses weighed by
-    area."""
+    """LIIF: an image at any position: features of the nearest cells, and four predictions weighed
+    by area."""
 
     def __init__(self, c=48, width=256):
         super().__init__()
@@ -210,7 +210,8 @@ class Liif(nn.Module):
 
 
 class Rife(nn.Module):
-    """RIFE: the picture between two: motion found at three sizes, both moved and mixed."""
+    """RIFE: frame interpolation: motion found at three resolutions, both frames warped and
+    mixed."""
 
     class One(nn.Module):
         def __init__(self, i, c):

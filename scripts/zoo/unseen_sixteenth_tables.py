@@ -51,7 +51,7 @@ def oblivious(path):
 
 
 def words(path):
-    """Texts: what kind one is of, by counts of words and pairs of words."""
+    """Text classification by counts of words and pairs of words."""
     import skl2onnx
     from skl2onnx.common.data_types import StringTensorType
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -75,7 +75,7 @@ def words(path):
 
 
 def alike(path):
-    """Columns made normal by powers, then a normal distribution for each kind."""
+    """A power transform of the columns, then a normal distribution for each class."""
     import skl2onnx
     from skl2onnx.common.data_types import FloatTensorType
     from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis

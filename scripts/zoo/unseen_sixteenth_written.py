@@ -100,7 +100,7 @@ Attention <heads: int, inner: int> (x, w, o) => (y) {{
 
 
 def scan(path):
-    """A minimal gated unit as the body of a Scan, forth and back over the same words."""
+    """A minimal gated unit as the body of a Scan, forwards and backwards over the same words."""
     c = 128
     body = lambda p: f"""{{
     n{p} = LayerNormalization <axis = -1> (s{p}, scale, bias)
@@ -155,8 +155,8 @@ written (int64[seq, batch] ids) => (float[seq, batch, 20] y) {{
 
 
 def sound(path):
-    """What a recogniser hears: windows of sound, their spectra, bands, their logarithms, cosines of
-    these made alike, then a small network."""
+    """The input of a speech recognizer: windows of sound, their spectra, bands, their logarithms,
+    normalized cosine transforms of these, then a small network."""
     with_weights(
         """
 <ir_version: 8, opset_import: ["" : 18]>

@@ -1,6 +1,6 @@
-"""The sixth set of models of test/bench/UNSEEN.md: architectures of timm, and networks for pictures
-written in small after their papers; the other files of this name have text, series and sound, and
-the rest. unseen.py writes them. Half of the set leaves its batch open."""
+"""The sixth set of models of test/bench/UNSEEN.md: architectures of timm, and small networks for
+images written after their papers; the other files of this name have text, series and sound, and the
+rest. unseen.py writes them. Half of the set leaves its batch open."""
 
 from zoo import SOURCES, image, model, nn, torch, vision
 
@@ -115,8 +115,8 @@ def cycle_gan(w=32, blocks=3):
 
 
 class Modulated(nn.Module):
-    """StyleGAN 2: weights scaled by a style and normalized, one group for each picture; noise, a
-    blur behind the doubling."""
+    """StyleGAN 2: weights scaled by a style and normalized, one group for each image; noise, a blur
+    after the enlargement."""
 
     class Layer(nn.Module):
         def __init__(self, i, o, k=3, style=128, up=False, norm=True):
@@ -269,7 +269,8 @@ model("bifpn_det", open_image(256), script=True)(BiFpn)
 
 
 class Pose(nn.Module):
-    """OpenPose in small: stages of 7x7 kernels, each given the former maps of fields and places."""
+    """A small OpenPose: stages of 7x7 kernels, each given the previous maps of part affinities and
+    joints."""
 
     def __init__(self, w=64, fields=38, places=19, stages=2):
         super().__init__()

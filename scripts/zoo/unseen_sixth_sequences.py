@@ -303,7 +303,7 @@ model("deep_ar", {"x": ((16, 1), None), "given": ((16, 12, 8), None)})(DeepAr)
 # ---- sound
 @model("crepe", {"x": (("batch=4", 1024), None)}, script=True)
 def crepe(scale=4):
-    """Pitch: wide kernels on a wave, batch norms behind the activations."""
+    """Pitch: wide kernels on a wave, batch norms after the activations."""
 
     class Pitch(nn.Module):
         def __init__(self):
@@ -366,8 +366,8 @@ model("deep_speech2", {"x": ((1, 1, 80, 120), None)}, script=True)(DeepSpeech)
 
 
 class Tacotron(nn.Module):
-    """Six frames of the decoder: two cells, attention that knows where it looked before, a
-    network behind them over all frames."""
+    """Six frames of the decoder: two cells, attention that depends on where it was before, then a
+    network over all frames."""
 
     def __init__(self, c=256, mel=40, steps=6, seen=128):
         super().__init__()

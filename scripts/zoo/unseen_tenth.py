@@ -1,6 +1,6 @@
 """The tenth set of models of test/bench/UNSEEN.md: architectures of timm and transformers, and
-networks written in small after their papers, many of them with groups of channels or with numbers
-of channels that fill no blocks."""
+small networks written after their papers, many of them with groups of channels or with numbers of
+channels that fill no blocks."""
 
 from zoo import SOURCES, image, model, nn, torch, transformer, vision
 
@@ -34,7 +34,7 @@ for name, size in {
     model(name, sizes, script=name in script)(vision("timm", name))
 
 
-# ---- written in small
+# ---- small networks
 def conv(i, o, k=3, s=1, act=lambda: nn.LeakyReLU(0.1), **options):
     return nn.Sequential(nn.Conv2d(i, o, k, s, k // 2, **options), act())
 

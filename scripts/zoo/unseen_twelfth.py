@@ -1,6 +1,6 @@
 """The twelfth set of models of test/bench/UNSEEN.md: architectures of timm, transformers, diffusers
-and torchvision, and networks of images written in small after their papers (unseen_twelfth_rest.py
-has those of sound, points, graphs, tables and time)."""
+and torchvision, and small networks of images written after their papers (unseen_twelfth_rest.py has
+those of sound, points, graphs, tables and time)."""
 
 from zoo import SOURCES, Called, Step, image, model, nn, tokens, torch, transformer, vision
 
@@ -145,7 +145,7 @@ def deep_compression():
     return Decoder()
 
 
-# ---- images, written in small
+# ---- small networks for images
 def conv(i, o, k=3, s=1, act=nn.ReLU, **options):
     pad = options.pop("padding", options.get("dilation", 1) * (k // 2))
     layer = nn.Conv2d(i, o, k, s, pad, bias=False, **options)
@@ -153,8 +153,8 @@ def conv(i, o, k=3, s=1, act=nn.ReLU, **options):
 
 
 class Yolo12(nn.Module):
-    """YOLOv12: attention within areas of the map, values told of their places by a depthwise
-    convolution; stages that join all that was made (R-ELAN)."""
+    """YOLOv12: attention within areas of the map, positions of the values by a depthwise
+    convolution; stages that join all their results (R-ELAN)."""
 
     class Area(nn.Module):
         def __init__(self, c, areas, heads):
@@ -417,7 +417,8 @@ class HourGlass(nn.Module):
 
 
 class OsNet(nn.Module):
-    """Persons told apart: light convolutions of four depths, each weighed by one shared gate."""
+    """Person re-identification: light convolutions of four depths, each weighed by one shared
+    gate."""
 
     class Light(nn.Sequential):
         def __init__(self, c):

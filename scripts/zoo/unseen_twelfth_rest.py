@@ -1,5 +1,5 @@
-"""Models of the twelfth set of test/bench/UNSEEN.md, written in small after their papers: sound,
-points, graphs, recommenders, series in time, folded proteins."""
+"""Small models of the twelfth set of test/bench/UNSEEN.md, written after their papers: sound, point
+clouds, graphs, recommenders, time series, protein folding."""
 
 from zoo import SOURCES, model, nn, torch
 
@@ -59,7 +59,7 @@ class CamPlus(nn.Module):
 
 
 class SanM(nn.Module):
-    """Speech as Paraformer and SenseVoice read it: attention beside a memory of neighbours, a
+    """SAN-M, the encoder of Paraformer and SenseVoice: attention beside a memory of neighbours, a
     depthwise convolution of the values."""
 
     class Layer(nn.Module):
@@ -104,8 +104,8 @@ class SanM(nn.Module):
 
 
 class MdxNet(nn.Module):
-    """Voices out of music: dense stages of convolutions and linear maps of frequencies (TFC-TDF)
-    in a U."""
+    """Separation of voices from music: dense stages of convolutions and linear maps of frequencies
+    (TFC-TDF) in a U."""
 
     class Block(nn.Module):
         def __init__(self, c, f, layers=3, grow=24):
@@ -205,7 +205,8 @@ class ModernTcn(nn.Module):
 
 
 class Caser(nn.Module):
-    """What is bought next: the last purchases as a picture, filters of all heights and widths."""
+    """Caser: the next purchase: the last purchases as an image, filters of all heights and
+    widths."""
 
     def __init__(self, items=4000, users=1000, c=64, steps=16, wide=16, tall=8):
         super().__init__()
@@ -226,7 +227,7 @@ class Caser(nn.Module):
 
 
 class MaskNet(nn.Module):
-    """Rankings: what is embedded, multiplied by masks that it makes of itself."""
+    """Ranking: embeddings multiplied by masks that are computed from them."""
 
     class Block(nn.Module):
         def __init__(self, i, fields, o):

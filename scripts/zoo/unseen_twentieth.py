@@ -1,6 +1,6 @@
 """The twentieth set of models of test/bench/UNSEEN.md: architectures of transformers and diffusers,
-and networks written in small after their papers: a restored picture, depth, coded sound, a time
-series, points (unseen_twentieth_rest.py has the parts of a picture and what is in it)."""
+and small networks written after their papers: image restoration, depth, an audio codec, a time
+series, point clouds (unseen_twentieth_rest.py has image segmentation and object detection)."""
 
 from zoo import SOURCES, Called, Step, image, model, nn, tokens, torch, transformer
 from unseen_sixteenth_rest import conv, rows
@@ -77,7 +77,7 @@ model("jetmoe_2", tokens(4000, 64, mask=False), opset=18)(
 
 
 class Film(nn.Module):
-    """CogVideoX: a step that removes noise from a coded film, words and frames in one row."""
+    """CogVideoX: a denoising step on an encoded video, words and frames in one sequence."""
 
     def __init__(self):
         super().__init__()
@@ -110,10 +110,10 @@ model(
 )(Film)
 
 
-# ---- a restored picture
+# ---- image restoration
 class Hat(nn.Module):
-    """HAT: a picture of twice the size: attention in windows beside attention to channels, then
-    windows that see a larger one around them."""
+    """HAT: super-resolution by a factor of 2: attention in windows beside attention to channels,
+    then windows that attend to a larger one around them."""
 
     class Windows(nn.Module):
         def __init__(self, c, heads, size, shift):
@@ -219,8 +219,8 @@ class Hat(nn.Module):
 
 # ---- depth
 class LiteMono(nn.Module):
-    """Lite-Mono: depth of a picture: dilated depthwise convolutions, attention between channels,
-    smaller copies of the picture at each level."""
+    """Lite-Mono: depth of an image: dilated depthwise convolutions, attention between channels,
+    smaller copies of the image at each level."""
 
     class Dilated(nn.Module):
         def __init__(self, c, d):
@@ -295,10 +295,10 @@ class LiteMono(nn.Module):
         return tuple(out)
 
 
-# ---- coded sound
+# ---- an audio codec
 class Snac(nn.Module):
     """SNAC's decoder: codes of three rates, the slower ones repeated; attention in windows, then
-    transposed convolutions and depthwise ones of several reaches."""
+    transposed convolutions and depthwise ones of several dilations."""
 
     class Snake(nn.Module):
         def __init__(self, c):
@@ -376,8 +376,8 @@ class Snac(nn.Module):
 
 # ---- a time series
 class TimeMixer(nn.Module):
-    """TimeMixer: the series at several paces, each split into its season and its trend, which are
-    mixed from fine to coarse and back; each pace tells the future, and these are added."""
+    """TimeMixer: the series at several resolutions, each split into its season and its trend, which
+    are mixed from fine to coarse and back; the forecasts of all resolutions are added."""
 
     def __init__(self, length=96, ahead=96, c=16, paces=3, layers=2, window=25):
         super().__init__()
@@ -425,10 +425,10 @@ class TimeMixer(nn.Module):
         return told * spread + middle
 
 
-# ---- points
+# ---- point clouds
 class PaConv(nn.Module):
-    """PAConv: what a cloud of points shows: each neighbour is multiplied by a matrix of its own, a
-    mixture of a few, weighed by where it lies."""
+    """PAConv: classification of point clouds: each neighbour is multiplied by a matrix of its own,
+    a mixture of a few, weighed by its position."""
 
     class Layer(nn.Module):
         def __init__(self, i, o, m=8):

@@ -15,8 +15,8 @@ def kernels():
 
 
 def mir_net(k):
-    """MIRNet, as the examples of Keras write it: a dark picture made bright: three sizes side by
-    side, chosen among for each channel, with attention to channels and to places."""
+    """MIRNet, as in the examples of Keras: enhancement of dark images: three resolutions side by
+    side, selected among for each channel, with attention to channels and to positions."""
     l = k.layers
     conv = lambda y, c, size=3, **o: l.Conv2D(c, size, padding="same", **o)(y)
 

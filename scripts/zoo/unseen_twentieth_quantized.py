@@ -1,7 +1,6 @@
-"""Models of the twentieth set of test/bench/UNSEEN.md in fewer bits: NAME_qdq.onnx by pairs of
-QuantizeLinear and DequantizeLinear around operators of floats with a scale for each channel,
-NAME_qop.onnx by operators of whole numbers, both as ONNX Runtime's tool writes them by default, and
-NAME_half.onnx in floats of 16 bits, by its tool for transformers.
+"""Models of the twentieth set of test/bench/UNSEEN.md in fewer bits: NAME_qdq.onnx in the QDQ
+format with a scale for each channel, NAME_qop.onnx in the QOperator format, both as ONNX Runtime's
+tool writes them by default, and NAME_half.onnx in float16, by its tool for transformers.
 Usage: unseen_twentieth_quantized.py FOLDER"""
 
 import os, sys
@@ -12,7 +11,7 @@ from unseen_fourteenth_quantized import by_operators
 
 
 def apart(made):
-    """With factors of its own for each Resize: the tool does not take shared ones."""
+    """Each Resize gets its own factors: the tool does not take shared ones."""
     values = {v.name: v for v in made.graph.initializer}
     for k, node in enumerate(n for n in made.graph.node if n.op_type == "Resize"):
         own = made.graph.initializer.add()

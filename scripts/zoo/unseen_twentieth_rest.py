@@ -1,5 +1,5 @@
-"""Networks of the twentieth set of test/bench/UNSEEN.md, written in small after their papers: the
-parts of a picture and what is in it, which unseen_twentieth_quantized.py writes in 8 bits."""
+"""Small networks of the twentieth set of test/bench/UNSEEN.md, written after their papers: image
+segmentation and object detection, which unseen_twentieth_quantized.py writes in 8 bits."""
 
 from zoo import SOURCES, image, model, nn, torch
 from unseen_sixteenth_rest import conv
@@ -9,8 +9,8 @@ F = nn.functional
 
 
 class TopFormer(nn.Module):
-    """TopFormer: kinds of each place: a light pyramid, attention on all its levels made small, what
-    it finds put back into each by a gate."""
+    """TopFormer: image segmentation: a light pyramid, attention over all its levels at the smallest
+    size, whose result is put back into each by a gate."""
 
     class Inverted(nn.Module):
         def __init__(self, i, o, s, size, times):
@@ -86,7 +86,8 @@ class TopFormer(nn.Module):
 
 
 class Pelee(nn.Module):
-    """PeleeNet with SSD's heads: dense layers of two reaches, boxes and kinds at several sizes."""
+    """PeleeNet with SSD's heads: dense layers of two kernel sizes, boxes and classes at several
+    resolutions."""
 
     class Dense(nn.Module):
         def __init__(self, i, grow=32, wide=2):

@@ -88,7 +88,8 @@ model("qwen3_5_4", {"ids": ((1, 96), 6000)}, opset=18)(
 
 
 class Spoken(nn.Module):
-    """The decoder of a codec that knows words and sound: eight codes a frame to a wave."""
+    """The decoder of X-Codec, whose codes hold semantic and acoustic features: eight codes per
+    frame to a wave."""
 
     def __init__(self):
         super().__init__()

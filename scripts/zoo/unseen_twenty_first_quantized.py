@@ -1,7 +1,8 @@
 """Models of the twenty-first set of test/bench/UNSEEN.md in fewer bits, as ONNX Runtime's tools
-write them: NAME_qdq.onnx by pairs of QuantizeLinear and DequantizeLinear around operators of floats
-with a scale for each channel, NAME_dynamic.onnx with scales that are found at each run, and
-NAME_half.onnx in floats of 16 bits. Usage: unseen_twenty_first_quantized.py FOLDER"""
+write them: NAME_qdq.onnx in the QDQ format with a scale for each channel, NAME_dynamic.onnx
+dynamically quantized, and NAME_half.onnx in float16.
+Usage: unseen_twenty_first_quantized.py
+FOLDER"""
 
 import os, sys
 import onnx

@@ -1,7 +1,7 @@
 """The twenty-second set of models of test/bench/UNSEEN.md: architectures of transformers, diffusers
-and timm, and five networks written after their papers or their public code: a detector, pitch,
-tables, what people may like, a time series (unseen_twenty_second_quantized.py has two of the 14 in
-8 bits)."""
+and timm, and five networks written after their papers or their public code: a detector, pitch
+estimation, tabular data, a recommender, a time series (unseen_twenty_second_quantized.py has two of
+the 14 in 8 bits)."""
 
 from zoo import SOURCES, Called, Step, image, model, nn, tokens, torch, transformer, vision
 
@@ -117,7 +117,7 @@ def caption():
 
 
 class Forecast(nn.Module):
-    """Chronos-Bolt: patches of a series, scaled, to the quantiles of what follows; T5 between."""
+    """Chronos-Bolt: from scaled patches of a series by T5 to the quantiles of a forecast."""
 
     def __init__(self, width=512, hidden=2048, patch=16, ahead=64, quantiles=9):
         super().__init__()
@@ -167,7 +167,7 @@ class Forecast(nn.Module):
 model("chronos_bolt", {"x": (("batch=4", 512), None)}, script=True, opset=17)(Forecast)
 
 
-# ---- diffusers: a film from a picture
+# ---- diffusers: a video from an image
 @model(
     "film_unet",
     {
@@ -211,7 +211,7 @@ def conv(i, o, k=1, s=1):
 
 
 class Aggregate(nn.Module):
-    """Two ways in and two further layers, all of which are joined."""
+    """Two branches and two further layers, all of which are joined."""
 
     def __init__(self, i, c, o):
         super().__init__()
@@ -355,7 +355,7 @@ class Cells(nn.Module):
 
 
 class TabPfn(nn.Module):
-    """TabPFN 2: a table with some rows whose answers are known, to those of the others."""
+    """TabPFN 2: from a table in which the answers of some rows are known to those of the others."""
 
     def __init__(self, width=192, layers=3, group=2, classes=10):
         super().__init__()
@@ -391,8 +391,8 @@ model("tab_pfn", {"x": ((192, 16), None), "answers": ((128,), None)}, opset=18)(
 
 
 class LightGcn(nn.Module):
-    """LightGCN: rows of people and things, averaged along who liked what, three times; the scores
-    of all things for some people."""
+    """LightGCN: vectors of users and items, averaged three times over the graph of who liked what;
+    the scores of all items for some users."""
 
     def __init__(self, people=2000, things=3000, width=64, layers=3):
         super().__init__()

@@ -1,7 +1,6 @@
 """Models of the twenty-second set of test/bench/UNSEEN.md in 8 bits, as ONNX Runtime's tool writes
-them: NAME_qdq.onnx by pairs of QuantizeLinear and DequantizeLinear around operators of floats with
-a scale for each channel, NAME_dynamic.onnx with scales that are found at each run.
-Usage: unseen_twenty_second_quantized.py FOLDER"""
+them: NAME_qdq.onnx in the QDQ format with a scale for each channel, NAME_dynamic.onnx dynamically
+quantized. Usage: unseen_twenty_second_quantized.py FOLDER"""
 
 import os, sys
 from onnxruntime import quantization

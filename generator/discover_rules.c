@@ -115,8 +115,9 @@ static const OptionDef option_table[] = {
      .kind = OPT_TEXT,
      .at = offsetof(DiscoverProgram, d.models),
      .value = "DIR",
-     .help = "Writes each question, and each answer, to DIR as a model with the sizes of the "
-             "place that asked, so that a target can time them. Inputs k.. are constants there."},
+     .help = "Writes each question, and each answer, to DIR as a model with the sizes of the part "
+             "of the model that asked, so that a target can time them. Inputs k.. are constants "
+             "there."},
     {.name = "time",
      .kind = OPT_REAL,
      .at = offsetof(DiscoverProgram, d.seconds),
@@ -128,9 +129,9 @@ static const OptionDef option_table[] = {
      .kind = OPT_TEXT,
      .at = offsetof(DiscoverProgram, memory),
      .value = "SIZE",
-     .help = "Memory for the terms of all questions being answered, such as 500M or 8G, in equal "
-             "parts for the threads; a question that takes more is given up, and counted. Default: "
-             "no limit."},
+     .help = "Memory for the terms of all questions being answered, such as 500M or 8G, divided "
+             "equally among the threads; a question that takes more is given up, and counted. "
+             "Default: no limit."},
     {.name = "resume",
      .kind = OPT_TEXT,
      .at = offsetof(DiscoverProgram, d.folder),
@@ -202,7 +203,7 @@ static bool list_questions(DiscoverProgram *m, const Questions *q) {
 static void print_table(const DiscoverReport *r) {
     printf("questions %d, asked %d, resumed %d, answered %d\n", r->questions, r->asked, r->resumed,
            r->answered);
-    if (r->large) printf("given up for their memory %d\n", r->large);
+    if (r->large) printf("given up for lack of memory %d\n", r->large);
     printf("terms typed %llu, evaluated %llu, holes solved %llu\n", (unsigned long long)r->typed,
            (unsigned long long)r->evaluated, (unsigned long long)r->solved);
     printf("equations %llu, untrue at other sizes %llu, rules %llu\n",

@@ -207,7 +207,7 @@ def main():
     mean = statistics.geometric_mean(ratio for _, ratio in ratios) if ratios else 1
     lines = [
         "| questions | asked | answered | terms evaluated | equations | candidate rules | faster by"
-        " themselves | proved | refuted | unknown | paying | of them new |",
+        " themselves | proved | refuted | unknown | pay | new ones among them |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|",
         f"| {made['questions']:,} | {made['asked']:,} | {made['answered']:,} |"
         f" {made['evaluated']:,} | {made['equations']:,} | {made['rules']:,} |"

@@ -40,7 +40,7 @@ PARTS = [*PROGRAMS, *GPUS, "plans"]
 TITLES = {
     "steps": "drawn steps by every choice, run on the host; planted faults",
     "definitions": "operators by their definitions, run on the host",
-    "models": "whole models on the host; replays; attention; what is missing is said",
+    "models": "whole models on the host; replays; attention; messages about what is missing",
     "driver": "memory, workspace, recording, choices and failures of the driver",
     "plans": "exact plans of cuDNN for every convolution (sm_90)",
 }

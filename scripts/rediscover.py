@@ -181,7 +181,14 @@ def library_table(uses, follows):
         found = follows.get(rule)
         form = "no" if found is None else "as it is" if len(found.split()) == 1 else "from several"
         rows.append([f"`{rule}`", where + (f" and {more} more" if more else ""), form])
-    return table(["library's rule", "pays at", "found"], rows)
+    return table(
+        [
+            "library's rule",
+            "pays at (best ratio; number of further models)",
+            "found (as it is: by one rule)",
+        ],
+        rows,
+    )
 
 
 def arguments():

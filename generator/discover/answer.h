@@ -11,7 +11,7 @@ typedef struct AnswerOptions {
     double cost_ratio_most; /* an answer may be estimated to cost this many times as much as the
                                question */
     const char *models; /* folder for the question and each answer as models, at the sizes of the
-                           place that asked; NULL: none are written */
+                           part of the model that asked; NULL: none are written */
 } AnswerOptions;
 typedef struct AnswerStats {
     /* Signatures tried, nodes evaluated, linear systems solved. */

@@ -58,8 +58,8 @@ static bool leave_out(Answers *all) {
     return true;
 }
 
-/* Writes one side to the folder as a model with the sizes of the place that asked. Returns false if
-   that is not possible. */
+/* Writes one side to the folder as a model with the sizes of the part of the model that asked.
+   Returns false if that is not possible. */
 static bool write_side(Search *s, const Graph *y, const char *path) {
     const char *why = NULL;
     Error ignored = {0};

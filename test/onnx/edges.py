@@ -256,13 +256,14 @@ def nodes(folder):
 # ---- the page
 
 HEADING = """# Where run-model, ONNX Runtime and ONNX's reference differ
+
 Written by `make edges`, which runs the cases of `test/onnx/edges.py` (functions of one number, with
 each attribute at 0, 1, negative, tiny and huge, and special values; `Resize` by nearest elements
 between all sizes up to 7; activations after a convolution) and of `edge_cases.py` (the other
 operators: sizes 0 and 1, ranks 0 to 6, attributes at the ends of what ONNX allows, infinities, NaN,
 -0, the ends of integers). The table has an example of each group of differences; `deviations.tsv`
-lists all. A case that one of the three refuses is not compared with it; so it does not show that
-ONNX Runtime refuses a Gather whose index lies outside its axis even where the result has no
+lists all. A case that one of the three refuses is not compared with it; so the table does not show
+that ONNX Runtime refuses a Gather whose index lies outside its axis even where the result has no
 elements, for which run-model has an empty result. A new difference fails `edges.py`, of whose cases
 `make test` runs one in eight.
 """
@@ -280,8 +281,8 @@ def write_page(rows, cases):
     today = datetime.date.today().isoformat()
     versions = f"ONNX Runtime {onnxruntime.__version__}, onnx {onnx.__version__}, {today}"
     with open(PAGE, "w", encoding="utf-8") as file:
-        file.write(f"{HEADING}\n{versions}; relative {TOLERANCE}: of {cases} cases")
-        file.write(f" (of functions, each value is one) {len(rows)} differ.\n\n")
+        file.write(f"{HEADING}\n{versions}; relative tolerance {TOLERANCE}. Of {cases} cases")
+        file.write(f" (for functions of one number\neach value is a case) {len(rows)} differ.\n\n")
         file.write("| operator | differ | example | ours | ONNX Runtime | reference | why |\n")
         file.write("|---|---|---|---|---|---|---|\n")
         for (name, mark), found in sorted(groups.items()):

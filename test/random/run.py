@@ -240,8 +240,8 @@ def goals(total):
     return [
         f"Of {len(rules)} rules of the library and the search set"
         f" {len(rules) - len(short) - len(listed)} fired",
-        f"{RULES_GOAL} times or more, {len(never)} never, beside the {len(listed)} of"
-        f" never-fire.txt; of the other files {others} fired.",
+        f"{RULES_GOAL} times or more, and {len(never)} never (the {len(listed)} of"
+        f" never-fire.txt not counted). Of the rules of other files {others} fired.",
         *named("Rules that fired less", [f"{name} ({total.rules[name]})" for name in short]),
         *named("Listed in never-fire.txt, but fired or gone", wrong),
         f"Of {len(operators_of())} operators {len(operators_of()) - len(operators)} occurred"

@@ -1,6 +1,7 @@
 # Isomer. Source files are found by their folders, so a new one needs no line here.
 #   make [all]           the library, the programs, manual pages and shell completion, in build/
-#   make test            every test; ONLY="ops_ test_models": those whose names start so
+#   make test            every test; ONLY="ops_ test_models" runs those whose names begin with one
+#                        of these
 #   make demo            installs what is missing, builds, optimizes two public models
 #   make fresh           demo and test in minimal systems in folders (root): test/bench/MACHINES.md
 #   make fresh ARCH=arm64    builds for 64-bit ARM and runs the tests in an emulator: the same page

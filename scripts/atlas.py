@@ -295,16 +295,27 @@ def main():
         choices=("onnxruntime", "isomer"),
         help="the runtime on which cases are timed",
     )
-    parser.add_argument("--time", type=float, default=math.inf, help="times no more afterwards")
+    parser.add_argument(
+        "--time",
+        type=float,
+        default=math.inf,
+        help="seconds after which no further case is timed",
+    )
     parser.add_argument("--jobs", type=positive, default=2, help="questions asked at a time")
-    parser.add_argument("--steps", type=positive, default=1500, help="most terms for a question")
+    parser.add_argument(
+        "--steps", type=positive, default=1500, help="most terms evaluated for a question"
+    )
     parser.add_argument(
         "--effort",
         default="quick",
         choices=("quick", "default", "thorough"),
-        help="of optimize-model on a case",
+        help="--effort of optimize-model for each case",
     )
-    parser.add_argument("--update", action="store_true", help="other rows of the page stay")
+    parser.add_argument(
+        "--update",
+        action="store_true",
+        help="replaces only the rows of these cases on the page",
+    )
     options = parser.parse_args()
     check_words(
         options.words,

@@ -320,7 +320,7 @@ def main():
         nargs="*",
         help="only these models (names or prefixes); the rows of the others are kept",
     )
-    parser.add_argument("--rounds", type=positive, default=21, help="of a measurement")
+    parser.add_argument("--rounds", type=positive, default=21, help="rounds of a measurement")
     parser.add_argument(
         "--target",
         choices=list(TARGETS),

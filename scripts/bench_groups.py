@@ -57,7 +57,11 @@ def model_parser(doc):
     parser = option_parser(doc)
     parser.add_argument("words", nargs="*", help="only models with these in their names")
     parser.add_argument(
-        "--table", action="append", default=[], type=table_file, help="a table of models instead"
+        "--table",
+        action="append",
+        default=[],
+        type=table_file,
+        help="a table of models to use instead (may be repeated)",
     )
     return parser
 

@@ -202,7 +202,7 @@ def text_of(rows, failed):
 def main():
     parser = option_parser(__doc__)
     parser.add_argument("words", nargs="*", help="only cases with these families or names")
-    parser.add_argument("--threads", type=positive, default=1, help="of both runtimes")
+    parser.add_argument("--threads", type=positive, default=1, help="threads of each runtime")
     options = parser.parse_args()
     families = dict.fromkeys(c.family for c in CASES)
     check_words(options.words, [f"{c.family}: {c.name}" for c in CASES], listed=families)

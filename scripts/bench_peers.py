@@ -251,8 +251,7 @@ def section(title, rows):
     )
     lines += ["", *said_on_small_pages(rows), *claims(rows), ""]
     lines += table(
-        ["model", "ms", "control", *TOOLS]
-        + ["ours on 4 KiB", "our claim", "our seconds"],
+        ["model", "ms", "control", *TOOLS] + ["ours on 4 KiB", "our claim", "our seconds"],
         [
             [name, f"{row['before'] * 1e3:.3g}", f"{row['control']:.2f}"]
             + [cell(row["tools"][tool]) for tool in TOOLS]

@@ -191,7 +191,7 @@ def group(title, models, options):
 
 def main():
     parser = model_parser(__doc__)
-    parser.add_argument("--threads", type=positive, default=1, help="of each runtime")
+    parser.add_argument("--threads", type=positive, default=1, help="threads of each runtime")
     options = parsed(parser)
     head = [
         "# Whole models on three runtimes",

@@ -139,8 +139,8 @@ def write(folder, names, versions):
         "",
         "Gains are in percent. Those of TASO and TENSAT are as published: on a T4 GPU, by these"
         " programs' own sums of costs. Those of the built-in runtime are given by the sum of"
-        " measured steps / by whole runs; those of ONNX Runtime by whole runs, timed in turn. *both*"
-        " is `--search both`. A"
+        " measured steps / by whole runs; those of ONNX Runtime by whole runs, timed in turn."
+        " *both* is `--search both`. A"
         " gain below 3 % counts as none for us, and the file stays as it is; `-` means that nothing"
         " was found, so that nothing was timed.",
         "",
@@ -161,9 +161,17 @@ def write(folder, names, versions):
 
 def main():
     parser = option_parser(__doc__)
-    parser.add_argument("--seconds", type=positive, default=60, help="of each search, at most")
-    parser.add_argument("folder")
-    parser.add_argument("name", nargs="*", metavar="NAME", choices=[*PUBLISHED, []])
+    parser.add_argument(
+        "--seconds", type=positive, default=60, help="time limit of each search, in seconds"
+    )
+    parser.add_argument("folder", help="folder of the graphs and of the reports of searches")
+    parser.add_argument(
+        "name",
+        nargs="*",
+        metavar="NAME",
+        choices=[*PUBLISHED, []],
+        help=f"graphs to search: {', '.join(PUBLISHED)}; without any, all",
+    )
     options = parser.parse_args()
     names = options.name or list(PUBLISHED)
     missing = [n for n in names if not os.path.exists(os.path.join(options.folder, n + ".onnx"))]

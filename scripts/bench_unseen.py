@@ -155,13 +155,24 @@ def main():
     parser = option_parser(__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     words = commands.add_parser("run", help="optimizes and confirms")
-    words.add_argument("--program", default=os.path.join(BUILD, "optimize-model"))
-    words.add_argument("--into", required=True, metavar="FOLDER")
+    words.add_argument(
+        "--program",
+        default=os.path.join(BUILD, "optimize-model"),
+        help="the optimize-model to run; default: that of the build folder",
+    )
+    words.add_argument(
+        "--into", required=True, metavar="FOLDER", help="where results and results.json are written"
+    )
     words.add_argument("--table", metavar="FILE", type=table_file, help="a table of models")
-    words.add_argument("models", nargs="*", metavar="MODEL.onnx[:NAME=N,NAME=LOW..HIGH,..]")
+    words.add_argument(
+        "models",
+        nargs="*",
+        metavar="MODEL.onnx[:NAME=N,NAME=LOW..HIGH,..]",
+        help="a model, with the sizes that it leaves open and the ranges of its integer inputs",
+    )
     words = commands.add_parser("table", help="compares two folders")
-    words.add_argument("before")
-    words.add_argument("after")
+    words.add_argument("before", help="folder of results of the earlier version")
+    words.add_argument("after", help="folder of results of the later version")
     options = parser.parse_args()
     return run(options) if options.command == "run" else table(options)
 

@@ -106,9 +106,9 @@ def derived(rules, others):
 def main():
     """Prints the table."""
     parser = option_parser(__doc__)
-    parser.add_argument("rules")
-    parser.add_argument("--taso", nargs="*", default=[], help="proved rules of TASO's")
-    parser.add_argument("--rule", nargs="*", default=[], help="only these")
+    parser.add_argument("rules", help="file of the rules")
+    parser.add_argument("--taso", nargs="*", default=[], help="files of TASO's proved rules")
+    parser.add_argument("--rule", nargs="*", default=[], help="only rules with these names")
     options = parser.parse_args()
     for path in [options.rules, *options.taso]:
         if not os.path.isfile(path):

@@ -305,8 +305,8 @@ def compare_outputs(original, optimized, feed, draws, tolerance, absolute):
 
 def arguments():
     parser = option_parser(__doc__)
-    parser.add_argument("original")
-    parser.add_argument("optimized")
+    parser.add_argument("original", help="the original ONNX file")
+    parser.add_argument("optimized", help="the ONNX file that is compared with it")
     parser.add_argument(
         "--rtol", type=float, help="relative tolerance; default 1e-4, or 1e-2 for float16"
     )

@@ -151,9 +151,17 @@ def parse():
     """The options."""
     parser = option_parser(__doc__)
     parser.add_argument("models", nargs="*", help="names, their beginnings, or paths; default: all")
-    parser.add_argument("--table", type=table_file, help="of models, instead of scripts/models.tsv")
-    parser.add_argument("--stem", default="discovered", help="of the files of this run")
-    parser.add_argument("--beyond", action="store_true", help="only what the library lacks")
+    parser.add_argument(
+        "--table", type=table_file, help="a table of models, instead of scripts/models.tsv"
+    )
+    parser.add_argument(
+        "--stem", default="discovered", help="stem of the names of this run's files"
+    )
+    parser.add_argument(
+        "--beyond",
+        action="store_true",
+        help="times only rules that do not follow from the library",
+    )
     parser.add_argument(
         "--target",
         default="onnxruntime",
@@ -161,7 +169,9 @@ def parse():
         help="the runtime on which answers are timed",
     )
     add_question_options(parser, operators=3, seconds=3600)
-    parser.add_argument("--least", type=float, default=1.05, help="ratio at a place that pays")
+    parser.add_argument(
+        "--least", type=float, default=1.05, help="least ratio at a place for a rule to pay"
+    )
     options = parser.parse_args()
     if not options.table:
         check_models([word for word in options.models if os.path.sep not in word])

@@ -262,19 +262,23 @@ def write_table(lines, mark):
 def add_question_options(parser, operators, seconds):
     """Adds the options of asking questions, answering them and timing the answers."""
     parser.add_argument(
-        "--operators", type=positive, default=operators, help="of a question, at most"
+        "--operators", type=positive, default=operators, help="most operators in a question"
     )
-    parser.add_argument("--depth", type=positive, default=1, help="operators of an answer")
-    parser.add_argument("--steps", type=positive, default=1500, help="most terms for a question")
+    parser.add_argument("--depth", type=positive, default=1, help="most operators in an answer")
+    parser.add_argument(
+        "--steps", type=positive, default=1500, help="most terms evaluated for a question"
+    )
     parser.add_argument(
         "--worse", type=float, default=2, help="greatest estimated cost of an answer, as a ratio"
     )
-    parser.add_argument("--time", type=float, default=seconds, help="of answering, in seconds")
+    parser.add_argument("--time", type=float, default=seconds, help="seconds for answering")
     parser.add_argument(
         "--effort",
         default="default",
         choices=("quick", "default", "thorough"),
-        help="of optimize-model on a model",
+        help="--effort of optimize-model for each model",
     )
     parser.add_argument("--jobs", type=positive, default=2, help="questions or proofs at a time")
-    parser.add_argument("--alone", type=float, default=1.02, help="ratio of a rule by itself")
+    parser.add_argument(
+        "--alone", type=float, default=1.02, help="least ratio of a rule that is timed by itself"
+    )

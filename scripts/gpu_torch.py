@@ -126,10 +126,12 @@ def row(name, tf32, times, own):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
-    parser.add_argument("list")
-    parser.add_argument("--device", default="cuda")
-    parser.add_argument("--ours")
-    parser.add_argument("--seconds", type=float, default=85)
+    parser.add_argument("list", help="a line for each model: name, file and feed options, by tabs")
+    parser.add_argument("--device", default="cuda", help="cuda or cpu")
+    parser.add_argument("--ours", help="file with lines of a name and our milliseconds")
+    parser.add_argument(
+        "--seconds", type=float, default=85, help="seconds after which no further model is timed"
+    )
     options = parser.parse_args()
     end, own, ratios = time.monotonic() + options.seconds, ours_of(options.ours), []
     try:

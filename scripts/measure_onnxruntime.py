@@ -257,7 +257,9 @@ def main():
         help="rounds after which clearly slower files are dropped",
     )
     parser.add_argument(
-        "--budget", type=float, help="seconds: fewer rounds where they would take longer"
+        "--budget",
+        type=float,
+        help="seconds that all rounds may take; there are fewer rounds if they would take longer",
     )
     parser.add_argument(
         "--threads", type=positive, default=1, help="ONNX Runtime threads within an operator"
@@ -266,14 +268,14 @@ def main():
         "--visit",
         type=float,
         default=VISIT * 1e3,
-        help="milliseconds of a file's samples in a round",
+        help="milliseconds that a file is sampled in each round",
     )
     parser.add_argument(
         "--statistic",
         choices=["minimum", "ratio"],
         default="minimum",
-        help="the time of a file: its least one, or its median share of a round times the least "
-        "time of a round",
+        help="how the time of a file is computed: its minimum, or the median of its ratio to the "
+        "mean of the round, times the fastest round",
     )
     parser.add_argument(
         "--provider", choices=["cpu", "cuda"], default="cpu", help="where ONNX Runtime runs"

@@ -52,7 +52,7 @@ def check_words(words, names, fits=lambda word, name: word in name, listed=None)
     names, or `listed`."""
     for word in words:
         if not any(fits(word, name) for name in names):
-            fail(2, f"nothing is named {word}; known are: {' '.join(listed or names)}")
+            fail(2, f"nothing is named {word}; the known names are: {' '.join(listed or names)}")
 
 
 def need(*packages):

@@ -196,7 +196,7 @@ def arguments():
     parser = option_parser(__doc__)
     parser.add_argument("models", nargs="*", help="names or their beginnings; default: all")
     steps.add_question_options(parser, operators=4, seconds=600)
-    parser.add_argument("--rules", type=int, default=40, help="of one model, at most")
+    parser.add_argument("--rules", type=int, default=40, help="most rules given for one model")
     options = parser.parse_args()
     check_models(options.models)
     options.target = TARGET

@@ -47,7 +47,8 @@ static const OptionDef option_table[] = {
      .kind = OPT_TEXT,
      .at = offsetof(VerifyArguments, counterexample_dir),
      .value = "DIR",
-     .help = "Writes the counterexample of each refuted rule to DIR/ID.txt; makes DIR."},
+     .help = "Writes the counterexample of each refuted rule to DIR/ID.txt; DIR is "
+             "created if it is missing."},
     {.name = "explain",
      .kind = OPT_TEXT,
      .at = offsetof(VerifyArguments, explain),

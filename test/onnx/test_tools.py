@@ -385,7 +385,11 @@ def test_fetch_does_not_trust_a_changed_file(tmp_path):
         (["missing.rules"], 5, "missing.rules: there is no such file"),
         (["README.md"], 3, "README.md:3:1: expected rule NAME"),
         (["rules/library/pool.rules", "--taso", "missing.rules"], 5, "missing.rules: there is no"),
-        (["rules/library/pool.rules", "--rule", "nope"], 2, "nothing is named nope; known are: "),
+        (
+            ["rules/library/pool.rules", "--rule", "nope"],
+            2,
+            "nothing is named nope; the known names are: ",
+        ),
         (["rules/library/pool.rules"], 5, "no optimizers in"),
     ],
 )

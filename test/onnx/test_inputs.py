@@ -355,7 +355,9 @@ def test_outputs_do_not_overwrite_what_the_run_reads(tmp_path, lost):
     before = kept.read_bytes()
     done = run_model(path, *given, "--output-dir", tmp_path)
     assert done.returncode == 2 and "each needs a file of its own" in done.stderr
-    assert str(kept) in done.stderr and ("has weights" if lost == "weights" else lost) in done.stderr
+    assert (
+        str(kept) in done.stderr and ("has weights" if lost == "weights" else lost) in done.stderr
+    )
     assert kept.read_bytes() == before
 
 

@@ -57,7 +57,7 @@ static const char *shape_multihead(Call *c) {
     int64_t heads;
     if (rank_of(c, Q) != 3 || rank_of(c, K) < 3 || rank_of(c, K) > 4 ||
         rank_of(c, V) != rank_of(c, K))
-        return "query, key and value must have three axes";
+        return "the query needs three axes, key and value three or four, both the same number";
     if (!is_float(c->in[Q])) return REFUSED;
     if (!is_const(c, intof(c, HEADS), &heads) || heads < 1)
         return "the number of heads is not a known number";

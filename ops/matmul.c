@@ -3,8 +3,8 @@
 
    Three variants: matmulinteger multiplies 8-bit integers minus their zero points (one for each
    factor, or one for each row of a or column of b). qlinearmatmul does the same and quantizes the
-   result again. fusedmatmul is alpha * A B, where A is a or its transpose; with batchA, axis 0 of a
-   stands behind the batch axes: [m, b.., k]. B likewise. */
+   result again. fusedmatmul is alpha * A B, where A is a or its transpose; with batchA, a is
+   [m, b.., k]: its rows come before the batch axes. B likewise. */
 #include "ops/operator/op.h"
 
 /* The sizes of the product of factors of these sizes, which must fit. */

@@ -45,7 +45,7 @@ static const char *shape_of(Call *c, int gates) {
     if (!fits(c, BIAS, (Dims){2, {d, poly_scale(c->w, gh, 2)}}) ||
         !fits(c, LENGTHS, (Dims){1, {batch}}) || !fits(c, H0, states) || !fits(c, C0, states) ||
         !fits(c, PEEPHOLES, (Dims){2, {d, poly_scale(c->w, h, 3)}}))
-        return "bias, lengths, states or peepholes have the wrong sizes";
+        return "bias, lengths, states or peepholes have the wrong number of axes";
     for (int j = 0; j < c->nout; j++) c->out[j] = *c->in[X];
     c->out[0].dim = first ? (Dims){4, {batch, time, d, h}} : (Dims){4, {time, d, batch, h}};
     for (int j = 1; j < c->nout; j++) c->out[j].dim = states;

@@ -41,7 +41,7 @@ typedef struct Derivation {
     /* All shared values except those that depend on constants alone, and reshapes, which are
        free. */
     Shared *shared;
-    uint32_t nmade; /* the length of made[] and rebuilt[] */
+    uint32_t nmade; /* the length of made[] and replaced[] */
     uint32_t *made; /* by value: 1 + the index of the application that made it; 0: none did */
     /* By value: the value that it replaces, either rebuilt from it (the same operator on other
        inputs) or equal to it; 0: none. */

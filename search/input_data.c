@@ -56,7 +56,7 @@ void run_warn_inputs(const Run *r, char *text, size_t n) {
     if (!r->inputs.feed.attempt) return;
     run_warn(text, n,
              "%s: the model does not run on random integers; give others with --input "
-             "NAME=LOW..HIGH or NAME=FILE.npy (%.40s, so these were used: %.40s)",
+             "NAME=LOW..HIGH or NAME=FILE.npy (it failed with: %.40s; used instead: %.40s)",
              r->in, r->inputs.refused, feed_print(r->arena, &r->inputs.feed));
 }
 

@@ -58,8 +58,8 @@ static bool targets_agree(Arena *a, const IsomerOptions *o, Error *e) {
                          o->cost);
     if (o->also_threads > 0 && !o->measure_with)
         return refuse(e, "--also-threads",
-                      "the built-in runtime is timed on --threads alone: leave it out, or give "
-                      "--measure-with onnxruntime");
+                      "the built-in runtime is timed on --threads only: leave out --also-threads, "
+                      "or give --measure-with onnxruntime");
     if (o->also_threads > 0 && is_own_command(a, o))
         return refuse(
             e, "--also-threads",
@@ -137,7 +137,8 @@ static bool nothing_excluded(const IsomerOptions *o, Error *e) {
 static bool weights_agree(const IsomerOptions *o, Error *e) {
     return o->external || o->external_threshold == optimize_defaults().external_threshold ||
            refuse(e, "--external-threshold",
-                  "all weights stay where they are: leave it out, or give --save-as-external-data");
+                  "all weights stay where they are: leave out --external-threshold, or give "
+                  "--save-as-external-data");
 }
 
 /* Lists the files that the options name. The file of --rules-out is added to; without --discover it

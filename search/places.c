@@ -221,8 +221,8 @@ static bool search_over(void *places) {
 void places_say_limited(const Run *r, const Derivation *d) {
     if (d->limited && d->applied)
         run_say(r,
-                "rules were not applied wherever they match: %d applications reached the limit on "
-                "their number, on the size of the graph or on time",
+                "rules were not applied wherever they match: after %d applications a limit was "
+                "reached (on their number, on the size of the graph or on time)",
                 d->applied);
 }
 

@@ -105,8 +105,8 @@ static bool target_ended(Target *t, Error *e) {
                          how.si_status);
     if (how.si_status == NOT_FOUND)
         return error_set(e, E_ENVIRONMENT, "--measure-with",
-                         "the shell did not find the measuring command, and no target has this "
-                         "name: onnxruntime is one");
+                         "the shell found no such command, and it is not the name of a target "
+                         "either (such as onnxruntime)");
     return error_set(e, E_ENVIRONMENT, "--measure-with",
                      "the measuring command ended with status %d before it answered",
                      how.si_status);

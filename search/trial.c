@@ -368,7 +368,7 @@ static const char *extreme_differs(Trial *t, const CheckResult *result) {
     const Difference *x = result->range.first >= 0 && !drops ? &result->range : &result->extreme;
     if (x->first < 0) return NULL;
     return arena_format(t->arena,
-                        "on data from -1e4 to 1e4 element %" PRId64 " of %s is %.9g, was %.9g",
+                        "on data from -1e4 to 1e4 element %" PRId64 " of %s is %.9g but was %.9g",
                         x->first, compared_name(t, x), x->b, x->a);
 }
 

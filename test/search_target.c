@@ -90,7 +90,7 @@ static void commands_that_end_are_noticed(void **state) {
     (void)state;
     refused("exit 3", 10, "ended with status 3");
     refused("read x; echo '1 /a'", 10, "ended with status 0");
-    refused("/no/such/command", 10, "did not find");
+    refused("/no/such/command", 10, "found no such command");
     refused("read x; kill -9 $$", 10, "killed by signal 9");
 }
 

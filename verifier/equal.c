@@ -165,7 +165,7 @@ bool forms_equal(Prover *p, Dom ctx, Nf a, Nf b) {
 
 /* ---- maxima */
 
-/* If two variables a and b occur in the form as a + s*b only, for s = 1 or -1, replaces this by
+/* If two variables a and b occur in the form as a - s*b only, for s = 1 or -1, replaces this by
    a. */
 static bool merge_pair(Prover *p, Part *x) {
     for (int i = 0; i < x->nvar; i++)

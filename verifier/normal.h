@@ -155,10 +155,8 @@ NfTerm term_times(Prover *, NfTerm, NfTerm); /* the terms must not share variabl
 /* The term times atom^power. It is merged with a power of the same atom where that is an identity
    of total powers. */
 NfTerm term_factor(Prover *, NfTerm, Atom, Ratio power);
-bool term_mentions_any(Prover *, NfTerm, int n,
-                       /* Does one of the term's atoms mention one of the variables? Its conditions
-                          do not count. */
-                       const Symbol *);
+/* Does one of the term's atoms mention one of the variables? Its conditions do not count. */
+bool term_mentions_any(Prover *, NfTerm, int n, const Symbol *);
 /* Writes an open term as a product. out[0] gets what mentions none of the term's variables; each
    other element is a sum, and no two of them share a variable. `out` has room for nvar + 1 terms.
    Returns how many were written, including out[0]. */

@@ -193,7 +193,7 @@ static void refine(Attempt *a) {
 }
 
 /* Shows that operators on the right find their indices within their axes if those on the left do.
-   Whatever else is lacking, is not used if this fails. */
+   Whatever else is lacking is not used if this fails. */
 static void check_places(Attempt *a) {
     Prover *p = &a->prover;
     const bool maybe_empty = p->maybe_empty; /* it is about the forms */
@@ -503,7 +503,7 @@ static void run_stages(Attempt *a) {
     a->numbers = rule_numbers(p->w, p->arena, a->instance);
     if (a->numbers.lost) {
         a->proof.proved = false;
-        a->proof.why = "a number of the rule is 0, infinite or no integer in its element type";
+        a->proof.why = "a number of the rule is 0, infinite or not an integer in its element type";
         return;
     }
     if (a->numbers.has_accurate_op) a->exact = false;

@@ -117,8 +117,8 @@ static void compare_numbers(World *w, const NumberSide *a, const NumberSide *b, 
         out->rounded_unlike |= !has_number(b, a->number[k]);
     }
 }
-/* Returns whether a number that the graph states is 0, infinite or no integer in the type of its
-   elements, but another number in the proof. */
+/* Returns whether a number that the graph states is 0, infinite or not an integer in the type of
+   its elements, but another number in the proof. */
 static bool loses_number(World *w, Arena *arena, const Graph *stated) {
     const NodeList live = graph_live(w, arena, stated);
     for (int k = 0; k < live.n; k++) {

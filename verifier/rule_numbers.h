@@ -7,7 +7,7 @@ typedef struct RuleNumbers {
     /* A number is not representable in the type that holds it: it is rounded. */
     bool any_rounded;
     bool rounded_unlike; /* such a number is rounded on one side only, or in different types */
-    bool lost;   /* a number of the rule is 0, infinite or no integer in the type that holds it */
+    bool lost; /* a number of the rule is 0, infinite or not an integer in the type that holds it */
     bool divide; /* exp or a division occurs */
     bool jump;   /* a function that is not continuous occurs: floor, round, sign, .. */
     bool choice; /* data choose what is read (EX_WHERE) */

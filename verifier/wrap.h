@@ -5,6 +5,6 @@
 #include "verifier/import.h"
 
 /* Returns why the value, with this node and definition, may differ from its definition over all
-   integers by something else than a multiple of 2^bits; NULL if it does not. */
+   integers by something other than a multiple of 2^bits; NULL if it does not. */
 const char *integers_at_risk(NfImport *, Value, const Node *, Ex definition);
 #endif

@@ -115,8 +115,8 @@ const char *model_opaque_reason(const Model *, NodeId);
 /* What to write: the model with another graph. If the graph is unchanged, the file is written byte
    for byte. */
 typedef struct ModelWrite {
+    const Graph *graph; /* the graph to be written */
     /* Maps each live value of the old graph to the value that replaces it. */
-    const Graph *graph;
     const ValueMap *map;
     /* Names the rule that made a value; new nodes are named and documented after it. May be
        NULL. */

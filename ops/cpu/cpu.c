@@ -74,10 +74,11 @@ static bool read_options(CpuOptions *o, const char *text, char *why, size_t n) {
         const size_t size = strlen(word);
         if (read_option(o, word)) continue;
         if (strlen(word) < size) word[strlen(word)] = '='; /* restores the '=' that was cut out */
-        return snprintf(why, n,
-                        "unknown option %s: known are generic, blas=PATH|none, coretype=NAME, "
-                        "dnn=none, threads=N (1 to %d), grain=NS, turns",
-                        word, TEAM_MOST),
+        return snprintf(
+                   why, n,
+                   "unknown option %s; the options are generic, blas=PATH|none, coretype=NAME, "
+                   "dnn=none, threads=N (1 to %d), grain=NS, turns",
+                   word, TEAM_MOST),
                false;
     }
     return true;

@@ -1,11 +1,12 @@
 /* recurrent.c -- rnn, gru and lstm of floats (defined in ops/recurrent.c).
 
    The contribution of the input is one product for all steps; its weights, too, are packed as
-   levels if they are known and bytes can be multiplied by them. The recurrent weights are packed
-   into panels of PANEL columns, at compile time if they are known (as levels if they take few
-   values: levels.c). Each step multiplies the states of all sequences by these panels, and one pass
-   over vectors computes the gates. Directions and sequences are distributed over the threads; the
-   result for each of them does not depend on which are computed together. */
+   levels if they are known and bytes can be multiplied by them, up to FEW_INPUTS rows also without
+   bytes (pack_inputs). The recurrent weights are packed into panels of PANEL columns, at compile
+   time if they are known (as levels if they take few values: levels.c). Each step multiplies the
+   states of all sequences by these panels, and one pass over vectors computes the gates. Directions
+   and sequences are distributed over the threads; the result for each of them does not depend on
+   which are computed together. */
 #include "ops/core/element.h"
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/cpu/cpu.h"

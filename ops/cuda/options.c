@@ -44,11 +44,10 @@ bool options_parse(const char *text, CudaOptions *o, char *why, size_t n) {
         if (!size) continue;
         if (equals) *equals = 0;
         if (!take_word(o, word, equals ? equals + 1 : ""))
-            return snprintf(
-                       why, n,
-                       "unknown option, or not a value of it: %s%s%s; known are device=N, lib=DIR, "
-                       "cache=DIR|none, workspace=MB, tf32, fp16",
-                       word, equals ? "=" : "", equals ? equals + 1 : ""),
+            return snprintf(why, n,
+                            "unknown option or invalid value: %s%s%s; the options are device=N, "
+                            "lib=DIR, cache=DIR|none, workspace=MB, tf32, fp16",
+                            word, equals ? "=" : "", equals ? equals + 1 : ""),
                    false;
     }
     return true;

@@ -4,8 +4,8 @@
    The algorithm multiplies by signed weights and knows the zero point of x beforehand. Weights that
    are unsigned, or have a zero point, are made signed: minus the zero point, if all differences
    fit, else minus 128; then (128 - zero point) times a sum of x is added to each result. If the
-   zero point of x becomes known only when the step runs, it times a sum of weights is
-   subtracted. */
+   zero point of x becomes known only when the step runs, the product of that zero point and a sum
+   of the weights is subtracted. */
 #include "ops/core/element.h"
 #include "ops/operator/exact_windows.h"
 #include "ops/operator/op_kernel.h"

@@ -1,7 +1,7 @@
 /* exact_windows.c -- what a convolution of 8-bit integers needs besides the sums of products: a
    frame around the image, and the sums of its windows.
 
-   x is the sum over c, k.. of (x[n, c, i..] - zero) * w[o, c, k..], where the padding adds nothing.
+   y is the sum over c, k.. of (x[n, c, i..] - zero) * w[o, c, k..], where the padding adds nothing.
    If the zero point is not known before the step runs, an algorithm for the sums of x * w is used,
    and zero * (sum of w) is subtracted. This is right at the border of the image, too, if the
    padding holds the zero point. The sums of windows are made in two steps, over the channels and

@@ -147,7 +147,7 @@ struct Op {
     /* Appends steps (lower.h) that compute out[0..nout-1] from in[0..nin-1] (omitted inputs have
        rank -1), if they are faster than those derived from the definition: matmul as S_GEMM, ..
        step_size gives the sizes of attributes. Returns 1: done; 0: not for these views or
-       attributes, take the default; -1: failed, steps->why has the reason. NULL: always the
+       attributes, take the default; -1: failed, StepBuf.failure has the reason. NULL: always the
        default. Those of a composite are used for 16-bit floats only. */
     int (*steps)(Call *, const View in[], const View out[], StepBuf *);
     OpKernel kernel; /* the reference kernel, run as an S_OP step, of operators without define or

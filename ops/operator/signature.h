@@ -86,7 +86,7 @@ Call sig_call(World *, Sig, Needs *);
 /* Sets *out if the output is a view of an input, which needs no step; false: it is not. */
 bool sig_lower_view(World *, Sig, int port, Sizes, const View in[], const View *like, View *out);
 /* Appends steps for all outputs: by Op.steps, by the structure of the definition, or by the
-   reference kernel (S_OP). False: `why` is set. */
+   reference kernel (S_OP). False: StepBuf.failure has the reason. */
 bool sig_lower(StepBuf *, Sig, const View in[], const View out[]);
 /* Appends an S_OP step for the reference kernel of an operator that has one. */
 bool sig_lower_kernel(StepBuf *, Sig, const View in[], const View out[]);

@@ -162,7 +162,7 @@ static void table_numbers(const RunStats *s, Text *t) {
     text_add(t, "  %-22s %10.4f GFLOP %8.4f GFLOP\n", "arithmetic", s->flops_before / 1e9,
              s->flops_after / 1e9);
     line_times("predicted time", s->predicted_before, s->predicted_after, t);
-    if (s->sizes) text_add(t, "  of the sizes given the least gain is at %s:\n", s->sizes);
+    if (s->sizes) text_add(t, "  of the given sizes, the gain is smallest at %s:\n", s->sizes);
     line_times(run_time_word(s), s->measured_before, s->measured_after, t);
     if (s->also_threads)
         line_times(arena_format(t->arena, "on %d threads", s->also_threads), s->also_before,

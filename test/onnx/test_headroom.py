@@ -154,7 +154,7 @@ def test_of_several_sizes_the_least_gain_counts(tmp_path):
     assert done.returncode == 0, done.stderr
     said = json.loads(report.read_text())
     assert said["changed"] and said["sizes"] in ("h=96", "h=48"), done.stdout
-    assert f"the least gain is at {said['sizes']}" in done.stdout
+    assert f"the gain is smallest at {said['sizes']}" in done.stdout
     confirmed = float(re.search(r"once more, in \d+ batches: ([\d.]+)", done.stderr)[1])
     other = float(re.search(r"at h=48: ([\d.]+)", done.stderr)[1])
     ratio = said["measured_seconds"]["after"] / said["measured_seconds"]["before"]

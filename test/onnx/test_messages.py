@@ -133,7 +133,7 @@ UNMADE += ["--also-threads 2", "--save-as-external-data"]
             "--cost: flops is a cost of the built-in runtime",
         ),
         ("--cost nodes --measure-with cat", "--cost: nodes is a cost of the built-in runtime"),
-        ("--also-threads 2", "--also-threads: the built-in runtime is timed on --threads alone"),
+        ("--also-threads 2", "--also-threads: the built-in runtime is timed on --threads only"),
         ("--also-threads 2 --measure-with cat", "--also-threads: your own command decides"),
         ("--effort thorough", "--effort: it limits a search with --measure-with"),
         ("--steps 3 --measure-with cat", "--steps: it limits a search for the built-in runtime"),
@@ -277,7 +277,7 @@ def test_an_input_that_the_model_lacks(files, tmp_path, name):
 @pytest.mark.parametrize(
     "command, said",
     [
-        ("no-such-command", "the shell did not find the measuring command, and no target has this"),
+        ("no-such-command", "the shell found no such command, and it is not the name of a target"),
         ("exit 7", "the measuring command ended with status 7 before it answered"),
         ("kill -9 $$", "the measuring command was killed by signal 9 before it answered"),
         ("exec 0<&- 1>&-; sleep 5", "the measuring command closed its output"),

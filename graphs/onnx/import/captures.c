@@ -1,6 +1,6 @@
 /* captures.c -- finds the names that the subgraphs of a node (If, Loop, Scan) use without defining
    them, the captures of the node, and reserves the names that the subgraphs define
-   (NameInfo.inner). */
+   (NameInfo.defined_in_subgraph). */
 #include "graphs/onnx/model.h"
 
 typedef struct NameScope {

@@ -201,8 +201,8 @@ static bool add_conv(const View whole[3], const View *bias, const Axis axis[], i
 }
 /* ---- Steps where each phase would be little work, or there are many phases: one convolution
    computes all phases as its channels, s^n of them at each place of x and a few places around it.
-   Its results are then copied to where they belong in y. Kernel sizes must be multiples of the
-   strides. */
+   Its results are then copied to where they belong in y. A kernel whose sizes are no multiples of
+   the strides is extended by zeros. */
 /* PHASES_MOST: phases (times groups) that may be steps of their own. CHANNELS_FEW: the number of
    channels of y up to which phases are little work. PHASES_MANY: from this number of phases on,
    reading x for each of them takes longer than the copies, which are cheap along a single axis in
@@ -291,23 +291,38 @@ static bool joined_bias(const View *bias, const View *kernel, int ns, StepBuf *b
         to.slot, to.dtype, .rank = 1, .offset = to.offset, .dim = {view_count(&to)}, .stride = {1}};
     return true;
 }
+/* Extends the kernel by zeros to these sizes. */
+static bool extended_kernel(const View *w, int64_t size[], StepBuf *b, View *out) {
+    View part;
+    if (!step_buffer(b, w->dtype, w->rank, size, out)) return false;
+    step_fill(b, out, 0);
+    part = *out;
+    memcpy(part.dim, w->dim, sizeof part.dim);
+    step_copy(b, &part, w);
+    return true;
+}
 static bool join_phases(const View in[], const View *bias, const View *y, const Axis axis[],
                         StepBuf *b) {
     const int ns = in[0].rank - 2;
     int64_t taps[STEP_SPATIAL], phases = 1, param[1 + 4 * STEP_SPATIAL] = {1};
-    int64_t dim[STEP_RANK] = {in[0].dim[0], in[1].dim[1]};
-    View w, kernel, from, repeated;
+    int64_t dim[STEP_RANK] = {in[0].dim[0], in[1].dim[1]}, whole[STEP_RANK];
+    View w, kernel, from, repeated, extended = in[1];
+    bool ragged = false;
+    memcpy(whole, in[1].dim, sizeof whole);
     for (int a = 0; a < ns; a++) {
         const int64_t s = axis[a].stride, size = in[1].dim[2 + a];
-        if (axis[a].dilation != 1 || size % s || axis[a].pad < 0 || axis[a].pad >= size)
-            return false;
-        taps[a] = size / s, phases *= s;
+        if (axis[a].dilation != 1 || axis[a].pad < 0 || axis[a].pad >= size) return false;
+        taps[a] = (size + s - 1) / s, phases *= s;
+        whole[2 + a] = s * taps[a];
+        ragged |= size % s != 0;
         dim[2 + a] = s, dim[2 + ns + a] = in[0].dim[2 + a] + taps[a] - 1;
         if (axis[a].pad + y->dim[2 + a] > s * dim[2 + ns + a]) return false;
         param[1 + a] = param[1 + 3 * ns + a] = 1;
         param[1 + ns + a] = param[1 + 2 * ns + a] = taps[a] - 1;
     }
-    const View apart = apart_kernel(&in[1], axis, taps, ns);
+    if (ragged && (in[1].dim[1] > CHANNELS_FEW || !extended_kernel(&in[1], whole, b, &extended)))
+        return false;
+    const View apart = apart_kernel(&extended, axis, taps, ns);
     if (2 + 2 * ns > STEP_RANK || !step_buffer(b, apart.dtype, apart.rank, apart.dim, &kernel) ||
         !step_buffer(b, y->dtype, 2 + 2 * ns, dim, &from) ||
         (bias && !joined_bias(bias, &kernel, ns, b, &repeated)))
@@ -320,11 +335,76 @@ static bool join_phases(const View in[], const View *bias, const View *y, const 
     return true;
 }
 
+/* ---- Steps for few channels where the target runs col2im: one product makes what each place of x
+   adds to the windows of all channels, [n, o*k.., places], and col2im adds the windows up. */
+
+/* A view whose last n axes are one, if they lie one after another. */
+static bool last_axes_joined(View *v, int n) {
+    const int first = v->rank - n;
+    for (int a = v->rank - 1; a > first; a--)
+        if (v->stride[a - 1] != v->stride[a] * v->dim[a]) return false;
+    for (int a = first + 1; a < v->rank; a++) v->dim[first] *= v->dim[a];
+    v->stride[first] = v->stride[v->rank - 1];
+    v->rank = first + 1;
+    return !v->format;
+}
+static bool add_windows(const View *y, const View *x, const View *w, const View *products,
+                        const Axis axis[], StepBuf *b) {
+    const int ns = x->rank - 2;
+    int64_t param[COL2IM_AXES + STEP_SPATIAL * COL2IM_AXIS_PARAMS] = {[OP_OUTPUTS] = 1};
+    for (int a = 0; a < ns; a++) {
+        int64_t *of = param + COL2IM_AXES + a * COL2IM_AXIS_PARAMS;
+        of[COL2IM_BLOCK] = w->dim[2 + a], of[COL2IM_PLACES] = x->dim[2 + a];
+        of[COL2IM_STRIDE] = axis[a].stride, of[COL2IM_PAD] = axis[a].pad;
+        of[COL2IM_DILATION] = axis[a].dilation;
+    }
+    Step *s = step_add(b, S_OP, 2, (const View[]){*y, *products});
+    s->op = "col2im";
+    step_param(b, s, COL2IM_AXES + ns * COL2IM_AXIS_PARAMS, param);
+    return b->target->runs(b->target->user, &b->v[b->n - 1]);
+}
+/* Whether one convolution for all phases is faster: its channels fill vectors, the zeros by which
+   the kernel is extended add at most half of the work, and windows overlap or there are many
+   axes. */
+static bool fills_vectors(const View *w, const Axis axis[]) {
+    enum { LANES = 16 };
+    int64_t channels = w->dim[1], kernel = 1, extended = 1;
+    bool overlap = w->rank > 4;
+    for (int a = 0; a < w->rank - 2; a++) {
+        const int64_t s = axis[a].stride, size = w->dim[2 + a];
+        channels *= s, kernel *= size, extended *= (size + s - 1) / s * s;
+        overlap |= size > s;
+    }
+    return overlap && channels % LANES == 0 && 2 * extended <= 3 * kernel;
+}
+static bool product_of_windows(const View in[], const View *bias, const View *y, const Axis axis[],
+                               StepBuf *b) {
+    const int ns = in[0].rank - 2;
+    View x = in[0], w = in[1], products;
+    if (!last_axes_joined(&x, ns) || !last_axes_joined(&w, 1 + ns)) return false;
+    const int64_t dim[] = {x.dim[0], w.dim[1], x.dim[2]};
+    const View rows = {w.slot,
+                       w.dtype,
+                       .rank = 3,
+                       .offset = w.offset,
+                       .dim = {x.dim[0], w.dim[1], w.dim[0]},
+                       .stride = {0, w.stride[1], w.stride[0]}};
+    if (!step_buffer(b, y->dtype, 3, dim, &products)) return false;
+    step_add(b, S_GEMM, 3, (const View[]){products, rows, x});
+    if (!add_windows(y, &in[0], &in[1], &products, axis, b)) return false;
+    if (bias)
+        step_code(b, step_add(b, S_EWISE, 3, (const View[]){*y, *y, bias_view(bias, y, 0)}), 3,
+                  (const Scalar[]){{.op = C_VIEW, .a = 1},
+                                   {.op = C_VIEW, .a = 2},
+                                   {.op = C_ADD, .a = 0, .b = 1}});
+    return true;
+}
+
 static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     static const int exchanged[STEP_RANK] = {1, 0, 2, 3, 4, 5, 6, 7};
     const int ns = in[0].rank - 2;
     const int64_t group = step_size(b, intof(c, GROUP)), channels = in[1].dim[1];
-    const int buffers = b->nbuffers;
+    const int buffers = b->nbuffers, steps = b->n;
     int64_t phases = 1;
     Axis axis[STEP_RANK];
     for (int a = 0; a < ns; a++) {
@@ -337,10 +417,15 @@ static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     const bool some = ns <= STEP_SPATIAL && view_count(&in[0]) > 0 && view_count(&in[1]) > 0 &&
                       view_count(&out[0]) > 0,
                joined = ns == 1 || phases >= PHASES_MANY || channels <= CHANNELS_FEW;
+    if (some && b->target && group == 1 && phases > 1 && phases <= PHASES_MOST &&
+        channels <= CHANNELS_FEW && !fills_vectors(&in[1], axis) &&
+        product_of_windows(in, c->in[2] ? &in[2] : NULL, &out[0], axis, b))
+        return 1;
+    b->nbuffers = buffers, b->n = steps;
     if (some && group == 1 && phases > 1 && joined &&
         join_phases(in, c->in[2] ? &in[2] : NULL, &out[0], axis, b))
         return 1;
-    b->nbuffers = buffers;
+    b->nbuffers = buffers, b->n = steps;
     const bool depthwise = channels == 1 && group > 1;
     const int64_t parts = depthwise ? 1 : group;
     if (!some || parts * phases > PHASES_MOST || in[0].dim[1] % group) return 0;

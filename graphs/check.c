@@ -192,7 +192,7 @@ static bool check_graphs(Sampled *s, CheckResult *r) {
     if (!b) return false;
     Runner *ra = runner_new(a, s->o->backend, s->o->device, s->error),
            *rb = ra ? runner_new(b, s->o->backend, s->o->device, s->error) : NULL;
-    s->by_definitions = plan_flops(a) + plan_flops(b) <= CHECK_FLOPS;
+    s->by_definitions = plan_flops(a) + plan_flops(b) <= CHECK_WORK;
     bool done = rb && check_samples(s, ra, rb, samples, r) &&
                 (!s->o->extreme || check_extremes(s, ra, rb, r));
     runner_free(ra);
@@ -220,22 +220,39 @@ bool graphs_check(World *w, const Graph *a, const Graph *b, Sizes sizes, const C
     return done;
 }
 
-/* The operations of a graph; < 0 if they are not known. */
-static double graph_flops(World *w, Arena *a, const Graph *g, Sizes sizes) {
-    const NodeList live = graph_live(w, a, g);
-    double sum = 0;
-    for (int k = 0; k < live.n; k++) {
-        const double flops = sig_flops(w, node_get(w, live.v[k]).sig, sizes);
-        if (flops < 0) return -1;
-        sum += flops;
+/* The elements of a value; < 0: not known, or too many. */
+static double value_elements(World *w, Value v, Sizes sizes) {
+    int64_t dim[RANK_MAX], n;
+    return oracle_dims(w, value_type(w, v), sizes, dim, &n) ? (double)n : -1;
+}
+/* The work of a node: its operations or, if these are more, the elements that it makes, which moves
+   must also write. */
+static double node_work(World *w, const Node *n, Sizes sizes) {
+    const double flops = sig_flops(w, n->sig, sizes);
+    double elements = 0;
+    for (int k = 0; k < n->nout && elements >= 0; k++) {
+        const double some = value_elements(w, n->out + (Value)k, sizes);
+        elements = some < 0 ? -1 : elements + some;
     }
-    return sum;
+    return flops < 0 || elements < 0 ? -1 : fmax(flops, elements);
+}
+/* The work of a graph, of which drawing its inputs, which are nodes, is a part; < 0 if it is not
+   known. */
+static double graph_work(World *w, Arena *a, const Graph *g, Sizes sizes) {
+    const NodeList live = graph_live(w, a, g);
+    double sum = 0, some = 0;
+    for (int k = 0; k < live.n && some >= 0; k++) {
+        const Node n = node_get(w, live.v[k]);
+        some = node_work(w, &n, sizes);
+        sum += some;
+    }
+    return some < 0 ? -1 : sum;
 }
 
-double graphs_check_flops(World *w, const Graph *a, const Graph *b, Sizes sizes) {
+double graphs_check_work(World *w, const Graph *a, const Graph *b, Sizes sizes) {
     const ArenaMark mark = arena_mark(w->scratch);
-    const double of_a = graph_flops(w, w->scratch, a, sizes),
-                 of_b = graph_flops(w, w->scratch, b, sizes);
+    const double of_a = graph_work(w, w->scratch, a, sizes),
+                 of_b = graph_work(w, w->scratch, b, sizes);
     arena_reset(w->scratch, mark);
     return of_a < 0 || of_b < 0 ? -1 : of_a + of_b;
 }

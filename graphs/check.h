@@ -35,7 +35,7 @@ typedef struct CheckResult {
     bool agrees;       /* none of run, oracle and kernel is out of tolerance */
     Difference run;    /* between the graphs, run by the built-in runtime */
     Difference oracle; /* between the graphs, computed by their definitions in double (count 0: they
-                          need more than CHECK_FLOPS operations, or not all of their operators have
+                          need more than CHECK_WORK operations, or not all of their operators have
                           a definition) */
     Difference extreme; /* like `run`, on SAMPLE_EXTREME, for elements that are finite in both */
     Difference range;   /* on SAMPLE_EXTREME: the first element that is finite in one graph only */
@@ -47,10 +47,11 @@ typedef struct CheckResult {
    (E_CHECK: the outputs differ in element type, rank or a constant size). */
 bool graphs_check(World *, const Graph *a, const Graph *b, Sizes, const CheckOptions *,
                   CheckResult *, Error *);
-/* Graphs that need at most this many operations together are compared by their definitions. */
-#define CHECK_FLOPS 2e6
-/* Returns the operations that both graphs need together; < 0: they are not known. */
-double graphs_check_flops(World *, const Graph *a, const Graph *b, Sizes);
+/* Graphs that need at most this much work together are compared by their definitions. */
+#define CHECK_WORK 2e6
+/* Returns the work that both graphs need together: their operations, where an element that is only
+   moved or drawn counts as one; < 0: it is not known. */
+double graphs_check_work(World *, const Graph *a, const Graph *b, Sizes);
 /* Compares the graphs only by their definitions in double, without a back end, however many
    operations they need; the result is in r->oracle. They are compared on the samples that the
    options ask for, and always on SAMPLE_SIGNED. Their inputs may be results of nodes, which are

@@ -14,14 +14,14 @@
 
 /* The operations that one application, and that all of them together, may need on a sample. An
    operation takes about 10 ns here, so a run is at most a few seconds longer. */
-#define APPLICATION_FLOPS 2e7
-#define APPLICATIONS_FLOPS 1e8
+#define APPLICATION_WORK 2e7
+#define APPLICATIONS_WORK 1e8
 
 /* ---- one application */
 
 typedef struct Sides { /* an application as two graphs over the same inputs */
     Graph before, after;
-    double flops; /* of both; < 0: they are not known */
+    double work; /* of both (graphs_check_work) */
 } Sides;
 
 /* Whether a value depends only on constants and on the inputs of the match. At most *left nodes are
@@ -63,7 +63,7 @@ static Sides sides_of(World *w, Arena *a, const Application *s, Sizes sizes) {
         if (is_drawn(w, s, k)) before[n] = s->match.input[k], after[n++] = s->in[k];
     Sides x = {.before = {n, i->from.nout, before, s->match.root},
                .after = {n, i->to.nout, after, s->to}};
-    x.flops = graphs_check_flops(w, &x.before, &x.after, sizes);
+    x.work = graphs_check_work(w, &x.before, &x.after, sizes);
     return x;
 }
 
@@ -94,9 +94,9 @@ typedef struct Priced {
     Sides sides;
 } Priced;
 
-static int by_flops(const void *a, const void *b) {
+static int by_work(const void *a, const void *b) {
     const Priced *x = a, *y = b;
-    if (x->sides.flops != y->sides.flops) return x->sides.flops < y->sides.flops ? -1 : 1;
+    if (x->sides.work != y->sides.work) return x->sides.work < y->sides.work ? -1 : 1;
     return x->step < y->step ? -1 : x->step > y->step;
 }
 
@@ -104,16 +104,16 @@ bool derivation_check_applications(const Derivation *d, Sizes sizes, const Check
                                    int *compared, Error *e) {
     Arena *a = arena_new(arena_escape(d->arena), 0);
     Priced *v = ARENA_NEW(a, Priced, d->nstep);
-    double left = APPLICATIONS_FLOPS;
+    double left = APPLICATIONS_WORK;
     bool good = true, done;
     *compared = 0;
     for (int k = 0; k < d->nstep; k++)
         v[k] = (Priced){&d->step[k], sides_of(d->w, a, &d->step[k], sizes)};
-    qsort(v, (size_t)d->nstep, sizeof *v, by_flops);
+    qsort(v, (size_t)d->nstep, sizeof *v, by_work);
     for (int k = 0; k < d->nstep && good; k++) {
-        const double flops = v[k].sides.flops;
-        if (flops < 0 || flops > APPLICATION_FLOPS || flops > left) continue;
-        left -= flops;
+        const double work = v[k].sides.work;
+        if (work < 0 || work > APPLICATION_WORK || work > left) continue;
+        left -= work;
         good = check_application(d->w, v[k].step, &v[k].sides, sizes, o, &done, e);
         *compared += done;
     }
@@ -126,8 +126,8 @@ bool derivation_check_applications(const Derivation *d, Sizes sizes, const Check
 static bool compare_whole(const Run *r, const Derivation *d, const CheckOptions *o,
                           CheckResult *c) {
     const Graph *before = &r->source.original, *after = &d->unfolded;
-    const double flops = graphs_check_flops(r->w, before, after, r->source.sizes);
-    return flops >= 0 && flops <= CHECK_FLOPS &&
+    const double work = graphs_check_work(r->w, before, after, r->source.sizes);
+    return work >= 0 && work <= CHECK_WORK &&
            graphs_check_definitions(r->w, before, after, r->source.sizes, o, c);
 }
 

@@ -543,6 +543,20 @@ static void disturbing_takes_no_memory_for_each_value(void **state) {
     world_free(w);
 }
 
+/* A transpose needs no operation, but it moves a million numbers, which must be drawn first. */
+static void moves_are_work(void **state) {
+    (void)state;
+    World *w = graph_world_new(NULL, 0);
+    const Graph g = graph_of(w, "graph g %x : F [1000, 1000]\nbody\n %y = transpose %x "
+                                "perm=[1, 0]\n out %y\n"),
+                h = graph_of(w, "graph h %x : F [1000, 1000]\nbody\n %y = exp %x\n out %y\n"),
+                n = graph_of(w, "graph n %x : F [n]\nbody\n %y = exp %x\n out %y\n");
+    assert_true(graphs_check_work(w, &g, &g, (Sizes){0}) == 4e6);
+    assert_true(graphs_check_work(w, &h, &h, (Sizes){0}) >= 4e6);
+    assert_true(graphs_check_work(w, &g, &n, (Sizes){0}) < 0);
+    world_free(w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(differences_are_measured),
@@ -564,6 +578,7 @@ int main(void) {
         cmocka_unit_test(sizes_that_follow_are_compared),
         cmocka_unit_test(guessed_sizes_meet_what_the_graph_needs),
         cmocka_unit_test(many_sizes_are_guessed),
+        cmocka_unit_test(moves_are_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -123,8 +123,7 @@ static bool rounds_numbers(const Retyping *x, const Graph *g) {
         sig_attr(x->w, n.sig, attr);
         for (int j = 0; j < attrs_count(n.op->attrs); j++)
             rounds |= (n.op->attrs[j].element || !n.nin) && n.op->attrs[j].kind == A_REAL &&
-                      is_float(x->w, n.out) &&
-                      ex_number(x->w, attr[j].real, &number) &&
+                      is_float(x->w, n.out) && ex_number(x->w, attr[j].real, &number) &&
                       element_nearest(x->to, number) != element_nearest(DT_FLOAT, number);
     }
     return rounds;

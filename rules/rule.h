@@ -110,8 +110,8 @@ bool rule_instance_expand(World *, Arena *, Instance *, Error *);
 /* The same instance with another element type of floats in place of F, in the same World. Returns
    false with the reason if the proof does not carry over (element_type.c). */
 bool rule_instance_retyped(World *, Arena *, const Instance *, DType, Instance *, Error *);
-/* Facts about the symbols of an instance, without its needs and conditions: an integer attribute may
-   be negative, a size may not. */
+/* Facts about the symbols of an instance, without its needs and conditions: an integer attribute
+   may be negative, a size may not. */
 Facts *rule_instance_facts(World *, Arena *, const Instance *);
 /* rule_lengths_first and rule_lengths_next go through all combinations of lengths that the rule
    states. The latter returns false if there are no more. */

@@ -71,13 +71,15 @@ void command_keep_reason(CommandSearch *s) {
         s->places.n == 0
             ? over ? "the search ran out of time before any rule was applied (--time-limit)"
                    : "no rule applies anywhere"
-            : arena_format(a,
-                           "rules apply at %d place%s, %d of them different, %d timed; by "
-                           "themselves %d gain, together %.1f %% of the model's time%s",
-                           s->places.n, s->places.n == 1 ? "" : "s", s->prices.npart, timed,
-                           s->nranked, part,
-                           !s->prices.ended ? ""
-                           : s->prices.whole_timed && !s->prices.whole_gains
-                               ? ", but the whole model gains none of it: the search ended there"
-                               : ": the search ended there");
+            : arena_format(
+                  a,
+                  "rules apply at %d place%s, %d of them different, %d timed%s; by "
+                  "themselves %d gain, together %.1f %% of the model's time%s",
+                  s->places.n, s->places.n == 1 ? "" : "s", s->prices.npart, timed,
+                  s->prices.parts_end.at < STOP_NEVER ? " until time ran out (--time-limit)" : "",
+                  s->nranked, part,
+                  !s->prices.ended ? ""
+                  : s->prices.whole_timed && !s->prices.whole_gains
+                      ? ", but the whole model gains none of it: the search ended there"
+                      : ": the search ended there");
 }

@@ -25,7 +25,6 @@ typedef struct Wants {
     Nf *out;
 } Wants;
 
-
 /* Writes an atom that is a size or an index as a polynomial. */
 static bool place_polynomial(Prover *p, const AtomInfo *a, Poly *out) {
     *out = a->kind == AT_VALUE ? a->index[0] : a->kind == AT_SIZE ? poly_symbol(p->w, a->word) : 0;

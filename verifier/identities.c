@@ -120,8 +120,7 @@ static bool reduce_sum(Prover *p, Dom ctx, const NfTerm *t, int k, Nf *out) {
     return true;
 }
 /* Divides t by b, if b is a product of positive powers, each of which is part of a factor of t of
-   its own: an atom of unknown sign may be the base of several factors, sqrt(x)*sqrt(x) for example.
- */
+   its own: an atom of unknown sign may be the base of several factors, as in sqrt(x)*sqrt(x). */
 static bool divide_term(Prover *p, const NfTerm *t, const NfTerm *b, NfTerm *u) {
     const bool plain = b->nfactor > 0 && b->nfactor <= t->nfactor && !b->nvar && !b->dom;
     if (!plain) return false;

@@ -118,9 +118,7 @@ static void choose(Search *s, const AttrDef *def, const Type *x, Choices *c) {
     }
 }
 
-static bool holds_at(Search *s, Lit need, Sizes sizes) {
-    return lit_at(s->w, need, sizes) == 1;
-}
+static bool holds_at(Search *s, Lit need, Sizes sizes) { return lit_at(s->w, need, sizes) == 1; }
 
 bool sig_fits(Search *s, Sig sig) {
     const SigInfo *i = sig_info(s->w, sig);

@@ -1,7 +1,7 @@
 """The profile of ONNX Runtime says how far the nodes of a model are from the machine's roofline.
 --headroom shows this, and the search uses it."""
 
-import json, os, re, subprocess, sys
+import itertools, json, os, re, subprocess, sys, types
 import numpy, onnx, pytest
 from onnx import helper
 from small_models import PROGRAM, ROOT, agree, save, tensor
@@ -195,6 +195,34 @@ def test_kernels_with_made_up_names():
     reordered = helper.make_node("ReorderOutput", ["inner"], ["c"])
     assert between(reordered, {"a", "inner", "c", "d"}) == []
     assert between(helper.make_node("Copy", ["a"], ["new"]), {"a", "new"}) == []
+
+
+def test_a_product_has_the_time_of_its_kernel():
+    """ONNX Runtime multiplies a batch normalization into the weights, so it takes no time."""
+    sys.path.insert(0, os.path.join(ROOT, "scripts"))
+    from profile_onnxruntime import sharing
+
+    kinds = ["MatMul", "BatchNormalization", "Add", "Gemm"]
+    nodes = [helper.make_node(kind, ["x"], ["y"]) for kind in kinds]
+    assert sharing("Gemm", [0, 1, 2], nodes) == [0]
+    assert sharing("Gemm", [0, 3], nodes) == [3]
+    assert sharing("LayerNormalization", [1, 2], nodes) == [1, 2]
+    assert sharing("Gemm", [], nodes) == []
+
+
+def test_nodes_take_no_more_than_the_processor_did(tmp_path, monkeypatch):
+    """By this clock each run takes a nanosecond, so the rest of the time was another program's."""
+    sys.path.insert(0, os.path.join(ROOT, "scripts"))
+    import profile_onnxruntime as tool
+
+    nodes = [helper.make_node("Exp", ["x"], ["t"]), helper.make_node("Sin", ["t"], ["y"])]
+    path = save(tmp_path / "m.onnx", nodes, [tensor("x", [999])], [tensor("y", [999])], {})
+    clock = itertools.count(0, 1e-9)
+    monkeypatch.setattr(tool, "clock_of", lambda threads: lambda: next(clock))
+    feed = types.SimpleNamespace(draw=lambda inputs: {"x": numpy.ones(999, "f")})
+    times = tool.kernels(tool.Numbered(onnx.load(path), path), feed, 1)
+    assert {op for op, _, _ in times} == {"Exp", "Sin"}
+    assert abs(sum(seconds for _, _, seconds in times) - 1e-9) < 1e-12
 
 
 def profile(path):

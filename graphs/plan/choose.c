@@ -54,7 +54,11 @@ static const struct {
 };
 #define PER_CALL 0.5e-6 /* seconds to start a step, whatever it computes */
 
+#define DENSE 8.0 /* operations for each byte: an operator with more of them has products inside \
+                   */
+
 double choose_model(StepKind kind, double flops, double bytes) {
+    if (kind == S_OP && flops > DENSE * bytes) kind = S_GEMM;
     return PER_CALL + fmax(flops / rates[kind].flops, bytes / rates[kind].bytes);
 }
 

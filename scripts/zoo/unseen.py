@@ -1,8 +1,8 @@
 """Writes models that no rule was written for when they were chosen: architectures that are neither
 in zoo.py nor in the first two tables of test/bench/UNSEEN.md, as zoo.py writes its own. Those of
 the fourth table are in unseen_fourth.py, those of the fifth to twelfth in unseen_fifth*.py
-to unseen_twelfth*.py, those of the fourteenth to twenty-second in unseen_fourteenth*.py
-to unseen_twenty_second*.py.
+to unseen_twelfth*.py, those of the fourteenth to twenty-third in unseen_fourteenth*.py
+to unseen_twenty_third*.py.
 scripts/bench-unseen times them.
 
 Usage: unseen.py FOLDER [NAME..]

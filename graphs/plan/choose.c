@@ -53,9 +53,8 @@ static const struct {
     [S_OP] = {0.3e9, 4e9},   [S_SAMPLE] = {2e9, 4e9},  [S_ROWS] = {4e9, 8e9},
 };
 #define PER_CALL 0.5e-6 /* seconds to start a step, whatever it computes */
-
-#define DENSE 8.0 /* operations for each byte: an operator with more of them has products inside \
-                   */
+/* Operations for each byte; an operator that needs more has products inside. */
+#define DENSE 8.0
 
 double choose_model(StepKind kind, double flops, double bytes) {
     if (kind == S_OP && flops > DENSE * bytes) kind = S_GEMM;

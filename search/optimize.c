@@ -342,6 +342,8 @@ bool optimize_run(Run *r, IsomerResult *out) {
     /* A file that was changed before the search is checked even if no rule was applied. */
     const bool new_file = derivation_changes(&d) || run_new_source(r);
     if ((new_file && !check_result(r, &d)) || !run_check_with(r, &d)) return false;
+    if (r->stats.size_conflict)
+        run_warn(out->warning, sizeof out->warning, "%s", r->stats.size_conflict);
     warn_threads(r, out->warning, sizeof out->warning);
     run_warn_inputs(r, out->warning, sizeof out->warning);
     count_bytes(r, derivation_changes(&d));

@@ -146,6 +146,17 @@ const char *run_size_set_name(const Run *r, int size_set) {
     return t.size ? t.data : "";
 }
 
+/* Remembers a condition of the model that the given sizes do not meet. Such a run keeps the
+   original, which is not run at these sizes. */
+static void note_conflict(Run *r, Sizes given) {
+    const char *option = r->o->dim.n ? "--dim" : r->o->input_shape.n ? "--input-shape" : "--input";
+    Error why = {0};
+    if (r->stats.size_conflict ||
+        sizes_allowed(r->w, r->arena, &r->source.original, given, option, &why))
+        return;
+    r->stats.size_conflict = arena_format(r->arena, "%s: %s", why.place, why.reason);
+}
+
 /* Binds the sizes that options give, and no others. */
 static bool bind_given(Run *r, int size_set, Sizes *out) {
     const char **name = ARENA_NEW(r->arena, const char *, r->source.original.nin);
@@ -153,10 +164,11 @@ static bool bind_given(Run *r, int size_set, Sizes *out) {
     const SizeOptions given = {.shapes = string_list(r->o->input_shape),
                                .dims = given_dims(r, size_set, true),
                                .nfile = r->inputs.nfile};
-    const char *option = r->o->dim.n ? "--dim" : r->o->input_shape.n ? "--input-shape" : "--input";
-    return feed_fits(&r->inputs.given, r->w, &r->source.original, name, r->error) &&
-           sizes_given(r->w, r->arena, &r->source.original, name, &given, out, r->error) &&
-           sizes_allowed(r->w, r->arena, &r->source.original, *out, option, r->error);
+    if (!feed_fits(&r->inputs.given, r->w, &r->source.original, name, r->error) ||
+        !sizes_given(r->w, r->arena, &r->source.original, name, &given, out, r->error))
+        return false;
+    note_conflict(r, *out);
+    return true;
 }
 
 bool run_size_sets_valid(Run *r) {

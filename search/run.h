@@ -77,6 +77,8 @@ typedef struct RunStats {
     double also_before, also_after;
     /* What was wrong in the cost file and was measured again; NULL: nothing. */
     const char *cost_fault;
+    /* Which option gives sizes that the model does not allow, and what it requires; NULL: none. */
+    const char *size_conflict;
     double start; /* process_clock() when the run began */
     double flops_before, flops_after;
     int64_t bytes_before, bytes_after; /* sizes of the files; before: during the search that of the

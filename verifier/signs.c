@@ -100,10 +100,12 @@ Nf nf_terms_alike(Prover *p, Nf nf, const NfTerm *like, Nf *rest) {
     int m = 0, k = 0;
     NfTerm *in = ARENA_NEW(p->arena, NfTerm, n), *out = ARENA_NEW(p->arena, NfTerm, n);
     for (int j = 0; j < n; j++) {
-        const NfTerm t = nf_term(p, nf, j);
+        Ratio c;
+        NfTerm t = nf_body(p, nf, j, &c)->term; /* with the variables that `like` has */
+        t.c = c;
         const bool same = t.nvar == like->nvar && t.dom == like->dom &&
                           (!t.nvar || !memcmp(t.var, like->var, sizeof *t.var * (size_t)t.nvar));
-        if (same) in[m++] = (NfTerm){t.c, DOM_TRUE, 0, t.nfactor, NULL, t.factor};
+        if (same) in[m++] = (NfTerm){c, DOM_TRUE, 0, t.nfactor, NULL, t.factor};
         else out[k++] = t;
     }
     *rest = nf_from(p, k, out);

@@ -47,6 +47,7 @@ def written(path, layers):
     return str(path)
 
 
+@pytest.mark.skipif(ASAN, reason="the address sanitizer keeps freed memory")
 def test_weights_are_in_memory_once(tmp_path):
     small = peak(RUN, written(tmp_path / "small.onnx", 1))
     large = peak(RUN, written(tmp_path / "large.onnx", LAYERS))

@@ -24,6 +24,7 @@
    they are drawn from a range that grows each PATIENCE times. COUNT_MAX: the default for
    RefuteOptions.elements. */
 enum { TRIES = 6000, PATIENCE = 500, COUNT_MAX = 4096 };
+#define GREATER_FLOPS 2e5 /* operations of both sides at sizes of such a greater range */
 /* Kinds of data. DATA_SPREAD has numbers close together and far apart, DATA_EDGES those of
    edges_draw(). */
 enum Data { DATA_NONZERO, DATA_INTEGERS, DATA_POSITIVE, DATA_NEGATIVE, DATA_SPREAD, DATA_EDGES };
@@ -53,7 +54,8 @@ typedef struct Refute {
     bool left_only;   /* searches for elements that only the left side defines */
     bool values_only; /* outputs whose sizes differ do not count */
     bool small;
-    bool fitted; /* sizes were found that satisfy the conditions */
+    int factor;  /* of the range of sizes; 0: 1 */
+    bool fitted; /* sizes were found that satisfy the conditions, so that factor remains */
 } Refute;
 
 /* ---- sizes */
@@ -80,10 +82,8 @@ static void collect_sizes(Refute *r, Poly p) {
 static int64_t drawn_symbol(Refute *r, int try, bool is_size) {
     if (r->small) return 1 + (int64_t)random_below(&r->random, 3);
     if (try < 3 && is_size) return try == 0 ? 1 : try == 1 ? 2 : 0;
-    int64_t spread = (try % 3 == 0   ? 7
-                      : try % 3 == 1 ? 3
-                                     : 4) *
-                     (r->fitted ? 1 : 1 + try / PATIENCE);
+    int64_t spread = try % 3 == 0 ? 7 : try % 3 == 1 ? 3 : 4;
+    if (r->factor) spread *= r->factor;
     return (int64_t)random_below(&r->random, (uint64_t)spread) -
            (!is_size && random_below(&r->random, 6) == 0);
 }
@@ -95,6 +95,16 @@ static bool all_hold(const Refute *r) {
            lits_hold(r->w, i->nneed_from, i->need_from, r->sizes) &&
            lits_hold(r->w, i->nneed_to, i->need_to, r->sizes);
 }
+/* The operations of a side at the current sizes. */
+static double side_flops(const Refute *r, const Graph *g) {
+    const ArenaMark mark = arena_mark(r->arena);
+    const NodeList live = graph_live(r->w, r->arena, g);
+    double sum = 0;
+    for (int k = 0; k < live.n; k++)
+        sum += fmax(0, sig_flops(r->w, node_get(r->w, live.v[k]).sig, r->sizes));
+    arena_reset(r->arena, mark);
+    return sum;
+}
 static bool draw_sizes(Refute *r, int try) {
     for (int k = 0; k < r->nfree; k++) r->value[r->free[k]] = drawn_symbol(r, try, r->is_size[k]);
     for (int k = 0; k < r->facts.nsolved; k++) {
@@ -104,7 +114,9 @@ static bool draw_sizes(Refute *r, int try) {
     }
     const bool fit = all_hold(r);
     r->fitted |= fit;
-    return fit;
+    if (!r->fitted) r->factor = 1 + try / PATIENCE;
+    return fit && (r->factor <= 1 ||
+                   side_flops(r, &r->i->from) + side_flops(r, &r->i->to) <= GREATER_FLOPS);
 }
 
 /* ---- values */

@@ -54,7 +54,7 @@ typedef struct Refute {
     bool left_only;   /* searches for elements that only the left side defines */
     bool values_only; /* outputs whose sizes differ do not count */
     bool small;
-    int factor;  /* of the range of sizes; 0: 1 */
+    int factor;  /* of the range of sizes; usually 1 */
     bool fitted; /* sizes were found that satisfy the conditions, so that factor remains */
 } Refute;
 
@@ -82,8 +82,7 @@ static void collect_sizes(Refute *r, Poly p) {
 static int64_t drawn_symbol(Refute *r, int try, bool is_size) {
     if (r->small) return 1 + (int64_t)random_below(&r->random, 3);
     if (try < 3 && is_size) return try == 0 ? 1 : try == 1 ? 2 : 0;
-    int64_t spread = try % 3 == 0 ? 7 : try % 3 == 1 ? 3 : 4;
-    if (r->factor) spread *= r->factor;
+    const int64_t spread = (try % 3 == 0 ? 7 : try % 3 == 1 ? 3 : 4) * r->factor;
     return (int64_t)random_below(&r->random, (uint64_t)spread) -
            (!is_size && random_below(&r->random, 6) == 0);
 }
@@ -115,7 +114,7 @@ static bool draw_sizes(Refute *r, int try) {
     const bool fit = all_hold(r);
     r->fitted |= fit;
     if (!r->fitted) r->factor = 1 + try / PATIENCE;
-    return fit && (r->factor <= 1 ||
+    return fit && (r->factor == 1 ||
                    side_flops(r, &r->i->from) + side_flops(r, &r->i->to) <= GREATER_FLOPS);
 }
 
@@ -425,6 +424,7 @@ static Refute *refute_new(World *w, Arena *arena, const Instance *i) {
     r->w = w;
     r->arena = arena;
     r->i = i;
+    r->factor = 1;
     return r;
 }
 Refutation refute_instance(World *w, Arena *arena, const Instance *i, const RefuteOptions *o) {

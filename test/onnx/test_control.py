@@ -259,6 +259,16 @@ def test_a_node_name_of_a_branch_that_is_taken_outside_is_dropped(tmp_path):
     session(out)
 
 
+def optimized(folder, text, **feed):
+    """The result for a model in text form: a valid model that gives the original's first output."""
+    path, out = model(folder / "m.onnx", text), folder / "o.onnx"
+    done = optimize(path, out)
+    assert done.returncode == 0, done.stderr
+    onnx.checker.check_model(str(out), full_check=True)
+    assert numpy.array_equal(session(path).run(None, feed)[0], session(out).run(None, feed)[0])
+    return onnx.load(out)
+
+
 def test_an_if_whose_names_would_collide_stays(tmp_path):
     """Both branches that are taken define the same name, which is valid only in separate
     branches."""
@@ -269,14 +279,7 @@ def test_an_if_whose_names_would_collide_stays(tmp_path):
                   else_branch = e () => (float[4] b) { b = Neg (y) }>
       o = Add (z, x)
     }"""
-    path, out = model(tmp_path / "m.onnx", text), tmp_path / "o.onnx"
-    done = optimize(path, out)
-    assert done.returncode == 0, done.stderr
-    onnx.checker.check_model(str(out), full_check=True)
-    x = numpy.array([-1, 0, 1, 2], "f4")
-    assert numpy.array_equal(
-        session(path).run(None, {"x": x})[0], session(out).run(None, {"x": x})[0]
-    )
+    optimized(tmp_path, text, x=numpy.array([-1, 0, 1, 2], "f4"))
 
 
 def test_an_if_that_stays_keeps_the_names_of_both_branches(tmp_path):
@@ -291,14 +294,8 @@ def test_an_if_that_stays_keeps_the_names_of_both_branches(tmp_path):
                   else_branch = h () => (float[4] i) { i = Neg (z) }>
       o = Add (v, x)
     }"""
-    path, out = model(tmp_path / "m.onnx", text), tmp_path / "o.onnx"
-    done = optimize(path, out)
-    assert done.returncode == 0, done.stderr
-    onnx.checker.check_model(str(out), full_check=True)
-    made = onnx.load(out).graph
+    made = optimized(tmp_path, text, x=numpy.array([-1, 0, 1, 2], "f4"), p=numpy.array(True)).graph
     assert [node.op_type for node in made.node] == ["If", "If", "If", "Add"]
-    feed = {"x": numpy.array([-1, 0, 1, 2], "f4"), "p": numpy.array(True)}
-    assert numpy.array_equal(session(path).run(None, feed)[0], session(out).run(None, feed)[0])
 
 
 def test_what_stands_around_an_open_if_is_checked_whole(tmp_path):

@@ -97,19 +97,10 @@ static void add_run(StepBuf *b, const View *image, const View *x, const int64_t 
               (const Scalar[]){
                   {.op = C_VIEW, .a = 1}, {.op = C_VIEW, .a = 2}, {.op = C_ADD, .a = 0, .b = 1}});
 }
-/* Adds a step that the target runs as a whole. False: it does not. */
-static bool write_whole(StepBuf *b, const View *y, const View *x, const int64_t param[], int n) {
-    const int before = b->n;
-    Step *s = step_add(b, S_OP, 2, (const View[]){*y, *x});
-    s->op = "col2im";
-    step_param(b, s, n, param);
-    if (b->target->runs(b->target->user, &b->v[before])) return true;
-    b->n = before;
-    return false;
-}
 static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     const int ns = ints(c, IMAGE).n;
     int64_t n[2][SPATIAL_MOST], step[2][SPATIAL_MOST], pads[SPATIAL_MOST];
+    int64_t axis[SPATIAL_MOST][COL2IM_AXIS_PARAMS];
     if (dtype_bits((DType)out[0].dtype) < 32 || out[0].rank != ns + 2) return 0;
     for (int j = 0; j < ns; j++) {
         n[0][j] = step_size(b, ints(c, BLOCK).v[j]), n[1][j] = step_size(b, places(c, j));
@@ -117,15 +108,11 @@ static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
         step[1][j] = step_size(b, entry(c, STRIDES, j));
         pads[j] = step_size(b, entry(c, PADS, j));
         if (n[0][j] < 1 || n[1][j] < 1 || step[0][j] < 1 || step[1][j] < 1) return 0;
+        axis[j][COL2IM_BLOCK] = n[0][j], axis[j][COL2IM_PLACES] = n[1][j];
+        axis[j][COL2IM_STRIDE] = step[1][j], axis[j][COL2IM_PAD] = pads[j];
+        axis[j][COL2IM_DILATION] = step[0][j];
     }
-    int64_t param[COL2IM_AXES + SPATIAL_MOST * COL2IM_AXIS_PARAMS] = {[OP_OUTPUTS] = 1};
-    for (int j = 0; j < ns; j++) {
-        int64_t *axis = param + COL2IM_AXES + j * COL2IM_AXIS_PARAMS;
-        axis[COL2IM_BLOCK] = n[0][j], axis[COL2IM_STRIDE] = step[1][j], axis[COL2IM_PAD] = pads[j];
-        axis[COL2IM_DILATION] = step[0][j], axis[COL2IM_PLACES] = n[1][j];
-    }
-    if (b->target && write_whole(b, &out[0], &in[0], param, COL2IM_AXES + ns * COL2IM_AXIS_PARAMS))
-        return 1;
+    if (step_col2im(b, &out[0], &in[0], ns, axis)) return 1;
     const Run elements = run_of(ns, n[0], step[0], in[0].stride[1]),
               blocks = run_of(ns, n[1], step[1], in[0].stride[2]);
     const bool by_element = elements.all <= blocks.all;

@@ -351,17 +351,13 @@ static bool last_axes_joined(View *v, int n) {
 static bool add_windows(const View *y, const View *x, const View *w, const View *products,
                         const Axis axis[], StepBuf *b) {
     const int ns = x->rank - 2;
-    int64_t param[COL2IM_AXES + STEP_SPATIAL * COL2IM_AXIS_PARAMS] = {[OP_OUTPUTS] = 1};
+    int64_t of[STEP_SPATIAL][COL2IM_AXIS_PARAMS];
     for (int a = 0; a < ns; a++) {
-        int64_t *of = param + COL2IM_AXES + a * COL2IM_AXIS_PARAMS;
-        of[COL2IM_BLOCK] = w->dim[2 + a], of[COL2IM_PLACES] = x->dim[2 + a];
-        of[COL2IM_STRIDE] = axis[a].stride, of[COL2IM_PAD] = axis[a].pad;
-        of[COL2IM_DILATION] = axis[a].dilation;
+        of[a][COL2IM_BLOCK] = w->dim[2 + a], of[a][COL2IM_PLACES] = x->dim[2 + a];
+        of[a][COL2IM_STRIDE] = axis[a].stride, of[a][COL2IM_PAD] = axis[a].pad;
+        of[a][COL2IM_DILATION] = axis[a].dilation;
     }
-    Step *s = step_add(b, S_OP, 2, (const View[]){*y, *products});
-    s->op = "col2im";
-    step_param(b, s, COL2IM_AXES + ns * COL2IM_AXIS_PARAMS, param);
-    return b->target->runs(b->target->user, &b->v[b->n - 1]);
+    return step_col2im(b, y, products, ns, of);
 }
 /* Whether one convolution for all phases is faster: its channels fill vectors, the zeros by which
    the kernel is extended add at most half of the work, and windows overlap or there are many
@@ -417,8 +413,8 @@ static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     const bool some = ns <= STEP_SPATIAL && view_count(&in[0]) > 0 && view_count(&in[1]) > 0 &&
                       view_count(&out[0]) > 0,
                joined = ns == 1 || phases >= PHASES_MANY || channels <= CHANNELS_FEW;
-    if (some && b->target && group == 1 && phases > 1 && phases <= PHASES_MOST &&
-        channels <= CHANNELS_FEW && !fills_vectors(&in[1], axis) &&
+    if (some && group == 1 && phases > 1 && phases <= PHASES_MOST && channels <= CHANNELS_FEW &&
+        !fills_vectors(&in[1], axis) &&
         product_of_windows(in, c->in[2] ? &in[2] : NULL, &out[0], axis, b))
         return 1;
     b->nbuffers = buffers, b->n = steps;

@@ -311,6 +311,19 @@ Ex take(Call *c, Poly k, Ex index, Ex a) {
 Ex sum(Call *c, Dims k, Cond cond, Ex a) { return reduction(c, EX_SUM, k, cond, a); }
 Ex maximum(Call *c, Dims k, Cond cond, Ex a) { return reduction(c, EX_MAXIMUM, k, cond, a); }
 
+bool step_col2im(StepBuf *b, const View *y, const View *x, int ns,
+                 const int64_t axis[][COL2IM_AXIS_PARAMS]) {
+    const int before = b->n;
+    if (!b->target) return false;
+    Step *s = step_add(b, S_OP, 2, (const View[]){*y, *x});
+    s->op = "col2im";
+    step_param(b, s, COL2IM_AXES, (const int64_t[COL2IM_AXES]){[OP_OUTPUTS] = 1});
+    for (int j = 0; j < ns; j++) step_param(b, s, COL2IM_AXIS_PARAMS, axis[j]);
+    if (b->target->runs(b->target->user, s)) return true;
+    b->n = before;
+    return false;
+}
+
 Ex at_per_axis(Call *c, int input, Poly k) {
     if (!has(c, input)) return 0;
     Dims d = c->in[input]->dim;

@@ -144,6 +144,13 @@ const char *labels_fit(Call *, int input);
     "[post=softmax] %z = softmax %s axis=1\n" \
     "out %y %z\n"
 
+/* ---- Blocks added up. */
+/* Appends the step "col2im" (isomer_op_steps.h): y [n, c, i..] is the sum of the blocks x [n,
+   c*k.., l..]. axis[j] has the parameters of spatial axis j, ns in all. False: the target does not
+   run it, and no step was added. */
+bool step_col2im(StepBuf *, const View *y, const View *x, int ns,
+                 const int64_t axis[][COL2IM_AXIS_PARAMS]);
+
 /* ---- Quantized numbers. A scale or zero point is one number (per tensor), or a list with one
    number for each place of an axis (per axis). */
 /* The scale or zero point for place k of the axis; 0 if the input is omitted. */

@@ -129,6 +129,37 @@ static bool rounds_numbers(const Retyping *x, const Graph *g) {
     return rounds;
 }
 
+/* Whether a node of the graph has this variable as an attribute that is no element, a float32. */
+static bool has_attribute(const Retyping *x, const Graph *g, Ex variable) {
+    const NodeList live = graph_live(x->w, x->arena, g);
+    for (int k = 0; k < live.n; k++) {
+        const Node n = node_get(x->w, live.v[k]);
+        Attr attr[ATTRS_MAX];
+        sig_attr(x->w, n.sig, attr);
+        for (int j = 0; j < attrs_count(n.op->attrs); j++)
+            if (!n.op->attrs[j].element && n.nin && attr[j].real == variable) return true;
+    }
+    return false;
+}
+/* Whether the right side rounds a variable to the float32 of an attribute that the left side reads
+   from elements of a wider type. */
+static bool rounds_variables(const Retyping *x, const Instance *i) {
+    const NodeList live = graph_live(x->w, x->arena, &i->to);
+    for (int k = 0; k < live.n && x->to == DT_DOUBLE; k++) {
+        const Node n = node_get(x->w, live.v[k]);
+        Attr attr[ATTRS_MAX];
+        ExNode e;
+        sig_attr(x->w, n.sig, attr);
+        for (int j = 0; j < attrs_count(n.op->attrs); j++) {
+            const AttrDef *def = &n.op->attrs[j];
+            if (def->kind != A_REAL || def->element || !n.nin || !attr[j].real) continue;
+            ex_get(x->w, attr[j].real, &e);
+            if (e.kind == EX_PARAM && !has_attribute(x, &i->from, attr[j].real)) return true;
+        }
+    }
+    return false;
+}
+
 bool rule_instance_retyped(World *w, Arena *a, const Instance *i, DType to, Instance *out,
                            Error *e) {
     const Retyping x = {w, a, to, e};
@@ -139,6 +170,7 @@ bool rule_instance_retyped(World *w, Arena *a, const Instance *i, DType to, Inst
     out->from_stated = out->from_whole = out->from, out->to_stated = out->to_whole = out->to;
     out->input = out->from.in;
     out->floats = to;
-    if (rounds_numbers(&x, &i->from) || rounds_numbers(&x, &i->to)) out->classes |= CLASS_ROUNDS;
+    if (rounds_numbers(&x, &i->from) || rounds_numbers(&x, &i->to) || rounds_variables(&x, i))
+        out->classes |= CLASS_ROUNDS;
     return true;
 }

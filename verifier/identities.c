@@ -143,6 +143,13 @@ static bool divide_term(Prover *p, const NfTerm *t, const NfTerm *b, NfTerm *u) 
         if (f[j].power.p) *u = term_factor(p, *u, f[j].atom, f[j].power);
     return true;
 }
+/* Multiplies an open term by a form, which may mention the term's variables. */
+static Nf term_times_form(Prover *p, NfTerm t, Nf form) {
+    const int n = nf_size(p, form);
+    NfTerm *product = ARENA_NEW(p->arena, NfTerm, n);
+    for (int k = 0; k < n; k++) product[k] = term_times(p, t, nf_term(p, form, k));
+    return nf_from(p, n, product);
+}
 /* Uses b/(b + c) = 1 - c/(b + c), with b the leading term of the divisor. */
 static bool reduce_quotient(Prover *p, const NfTerm *t, int k, Nf *out) {
     const AtomInfo *a = atom_info(p, t->factor[k].atom);
@@ -161,7 +168,7 @@ static bool reduce_quotient(Prover *p, const NfTerm *t, int k, Nf *out) {
     u.c = ratio_times(p, u.c, inverse);
     Nf others = nf_add(p, a->a, nf_scale(p, nf_of(p, b), ratio(-1, 1)));
     *out = nf_add(p, nf_of(p, term_factor(p, u, t->factor[k].atom, ratio(1, 1))),
-                  nf_scale(p, nf_mul(p, nf_of(p, u), others), ratio(-1, 1)));
+                  nf_negated(p, term_times_form(p, u, others)));
     return true;
 }
 

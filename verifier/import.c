@@ -38,10 +38,13 @@ Dom import_range(NfImport *m, Value v) {
 
 /* ---- trees */
 
+/* A number that an element type, or float32 for an attribute, must hold. Which of the two holds it
+   is not known here, so a number counts as rounded if either rounds it. */
 static Nf number_nf(Prover *p, DType t, const ExNode *x) {
     if (x->kind != EX_NUM) return nf_atom(p, atom_real(p, x->real));
     Ratio v = ratio(x->p, x->q);
-    bool rounded = p->any_numbers && dtype_class(t) == 'F' && !type_holds(t, v.p, v.q);
+    const bool held = type_holds(t, v.p, v.q) && (t != DT_DOUBLE || type_holds(DT_FLOAT, v.p, v.q)),
+               rounded = p->any_numbers && dtype_class(t) == 'F' && !held;
     return rounded ? nf_atom(p, atom_real(p, (double)x->p / (double)x->q)) : nf_number(p, v);
 }
 /* The element that an EX_AT reads. */
@@ -310,6 +313,17 @@ static Atom element_atom(NfImport *m, Value v, uint32_t word) {
         index[k] = poly_is(p->w, d.v[k], 1) ? 0 : poly_symbol(p->w, m->index[k]);
     return atom_input(p, word, d.n, index);
 }
+/* Gives up if an element is infinite or NaN: proofs are about real numbers. Where both sides do the
+   same operations, it does not matter what they give. */
+static void elements_are_real(NfImport *m, const Type *t, const void *bytes) {
+    int64_t n;
+    if (m->p->exact || dtype_class(t->dtype) != 'F') return;
+    if (!element_readable(t->dtype) || !poly_constant(m->p->w, type_count(m->p->w, t), &n))
+        prover_fail(m->p, "a constant's elements cannot be read");
+    for (int64_t k = 0; k < n; k++)
+        if (!isfinite(element_real(t->dtype, bytes, k)))
+            prover_fail(m->p, "a constant is infinite or NaN");
+}
 /* A constant that is one float32 or one integer is a number; any other constant is a tensor, like
    an input. */
 static Nf constant_nf(NfImport *m, Value v) {
@@ -317,6 +331,7 @@ static Nf constant_nf(NfImport *m, Value v) {
     const void *bytes;
     float x;
     constant_get(m->p->w, v, &t, &bytes);
+    elements_are_real(m, &t, bytes);
     const bool whole = dtype_is_integer(t.dtype);
     if ((t.dtype != DT_FLOAT && !whole) || type_count(m->p->w, &t) != poly_int(m->p->w, 1))
         return nf_atom(m->p, element_atom(m, v, CONSTANT_WORD + v));

@@ -269,7 +269,10 @@ Nf nf_from(Prover *p, int n, const NfTerm *t) {
     return nf_put(p, m, r);
 }
 Nf nf_of(Prover *p, NfTerm t) { return nf_from(p, 1, &t); }
-Nf nf_number(Prover *p, Ratio c) { return nf_of(p, (NfTerm){.c = c}); }
+Nf nf_number(Prover *p, Ratio c) {
+    if (c.p == INT64_MIN) prover_fail(p, "a number has no negative in 64 bits");
+    return nf_of(p, (NfTerm){.c = c});
+}
 Nf nf_atom(Prover *p, Atom a) {
     return nf_of(p, term_factor(p, (NfTerm){.c = ratio(1, 1)}, a, ratio(1, 1)));
 }

@@ -100,8 +100,8 @@ _Noreturn void prover_fail(Prover *, const char *why);
    the same step on every machine. */
 void prover_spend(Prover *, int steps);
 
-/* Coefficients: p/q in lowest terms, sums and products. A sum or product that exceeds 64 bits makes
-   the prover give up. */
+/* Coefficients: p/q in lowest terms, sums and products. A sum or product that exceeds 64 bits, or
+   whose negative would, makes the prover give up. */
 Ratio ratio(int64_t p, int64_t q);
 Ratio ratio_plus(Prover *, Ratio, Ratio);
 Ratio ratio_times(Prover *, Ratio, Ratio);

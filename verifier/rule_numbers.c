@@ -6,7 +6,7 @@
 #include "verifier/rule_numbers.h"
 #include "ops/core/element.h"
 
-typedef struct RuleNumber {
+typedef struct RuleNumber { /* a number, or a real variable of the rule */
     Ex value;
     bool written; /* the rule states it in a graph; otherwise only a definition contains it */
     DType type;   /* the type that holds it */
@@ -56,25 +56,33 @@ static void note_stated(NumberSide *s, const Graph *stated) {
 /* The type that holds a number. Attributes are float32, but a result of a narrower float type
    rounds them to that type; the value of a tensor has the tensor's type. */
 static DType held_in(DType result, bool attribute) {
-    bool wide = dtype_class(result) != 'F' || result == DT_DOUBLE;
-    return attribute && wide && dtype_class(result) == 'F' ? DT_FLOAT : result;
+    return attribute && result == DT_DOUBLE ? DT_FLOAT : result;
+}
+/* Whether a node has the number as an attribute that is no element. */
+static bool is_attribute(const NumberSide *s, const Node *n, Ex number) {
+    Attr attr[ATTRS_MAX];
+    if (!n->nin || !is_written(s, number)) return false;
+    sig_attr(s->w, n->sig, attr);
+    for (int j = 0; j < attrs_count(n->op->attrs); j++)
+        if (n->op->attrs[j].element && attr[j].real == number) return false;
+    return true;
 }
 static bool jumps(Function f) {
     return f == FN_FLOOR || f == FN_CEIL || f == FN_ROUND || f == FN_SIGN || f == FN_DELTA;
 }
-static void find_numbers(NumberSide *s, DType type, bool attributes, Ex e) {
+static void find_numbers(NumberSide *s, DType type, const Node *n, Ex e) {
     ExNode x;
     if (!e) return;
     ex_get(s->w, e, &x);
-    if (x.kind == EX_NUM || x.kind == EX_REAL) {
-        bool written = is_written(s, e);
-        add_number(s, (RuleNumber){e, written, held_in(type, written && attributes)});
+    if (x.kind == EX_NUM || x.kind == EX_REAL || x.kind == EX_PARAM) {
+        const DType held = held_in(type, is_attribute(s, n, e));
+        add_number(s, (RuleNumber){e, is_written(s, e), held});
         return;
     }
     if (x.kind == EX_FN && (x.word == FN_RECIP || x.word == FN_EXP)) s->divides = true;
     if (x.kind == EX_FN && jumps((Function)x.word)) s->jumps = true;
     if (x.kind == EX_WHERE) s->chooses = true;
-    for (int k = 0; k < ex_children(x.kind); k++) find_numbers(s, type, attributes, x.child[k]);
+    for (int k = 0; k < ex_children(x.kind); k++) find_numbers(s, type, n, x.child[k]);
 }
 static NumberSide look_graph(World *w, Arena *arena, const Graph *g, const Graph *stated) {
     NumberSide s = {.w = w, .arena = arena};
@@ -86,8 +94,7 @@ static NumberSide look_graph(World *w, Arena *arena, const Graph *g, const Graph
         sig_attr(w, n.sig, attr);
         s.naccurate += (n.op->flags & OP_ACCURATE) != 0;
         for (int j = 0; j < n.nout; j++)
-            find_numbers(&s, value_type(w, n.out + (Value)j)->dtype, n.nin > 0,
-                         sig_define(w, n.sig, j));
+            find_numbers(&s, value_type(w, n.out + (Value)j)->dtype, &n, sig_define(w, n.sig, j));
         for (int j = 0; j < attrs_count(n.op->attrs); j++) {
             ExNode x;
             if (n.op->attrs[j].kind != A_REAL || !attr[j].real) continue;
@@ -104,11 +111,13 @@ bool type_holds(DType t, int64_t p, int64_t q) {
     if (dtype_class(t) != 'F') return q == 1;
     return element_nearest(t, v) == v;
 }
-/* Returns whether the number's type represents it exactly. */
+/* Returns whether the number's type represents it exactly. A variable has a number that the left
+   side's type represents. */
 static bool number_fits(World *w, const RuleNumber *l) {
     ExNode x;
     ex_get(w, l->value, &x);
-    return x.kind == EX_NUM && (dtype_class(l->type) != 'F' || type_holds(l->type, x.p, x.q));
+    if (x.kind == EX_PARAM || dtype_class(l->type) != 'F') return x.kind != EX_REAL;
+    return x.kind == EX_NUM && type_holds(l->type, x.p, x.q);
 }
 static void compare_numbers(World *w, const NumberSide *a, const NumberSide *b, RuleNumbers *out) {
     for (int k = 0; k < a->n; k++) {
@@ -116,6 +125,44 @@ static void compare_numbers(World *w, const NumberSide *a, const NumberSide *b, 
         out->any_rounded = true;
         out->rounded_unlike |= !has_number(b, a->number[k]);
     }
+}
+/* Returns whether every number of float type a is one of float type b. */
+static bool type_within(DType a, DType b) {
+    return a == b || b == DT_DOUBLE || (b == DT_FLOAT && a != DT_DOUBLE);
+}
+/* Returns whether one number, which the types that hold it round differently, occurs in both x and
+   y, as 1/10 as an attribute and as an element of float64 does. */
+static bool held_unlike(World *w, const RuleNumber *x, const RuleNumber *y) {
+    const bool floats = dtype_class(x->type) == 'F' && dtype_class(y->type) == 'F';
+    return floats && x->value == y->value && x->type != y->type &&
+           !(number_fits(w, x) && number_fits(w, y));
+}
+/* Returns whether `to` has a variable in a type that may round what it is in `from`, where it is a
+   number of each type that holds it. */
+static bool rounds_variable(World *w, const NumberSide *from, const RuleNumber *to) {
+    ExNode x;
+    bool within = dtype_class(to->type) != 'F';
+    ex_get(w, to->value, &x);
+    if (x.kind != EX_PARAM) return false;
+    for (int k = 0; k < from->n; k++)
+        within |= from->number[k].value == to->value && dtype_class(from->number[k].type) == 'F' &&
+                  type_within(from->number[k].type, to->type);
+    return !within;
+}
+/* Returns whether a number of either side is rounded in two ways. */
+static bool any_held_unlike(World *w, const NumberSide *from, const NumberSide *to) {
+    const NumberSide *side[] = {from, to};
+    for (int s = 0; s < 2; s++)
+        for (int k = 0; k < side[s]->n; k++) {
+            const RuleNumber *x = &side[s]->number[k];
+            for (int j = 0; j < from->n; j++)
+                if (held_unlike(w, x, &from->number[j])) return true;
+            for (int j = 0; j < to->n; j++)
+                if (held_unlike(w, x, &to->number[j])) return true;
+        }
+    for (int k = 0; k < to->n; k++)
+        if (rounds_variable(w, from, &to->number[k])) return true;
+    return false;
 }
 /* Returns whether a number that the graph states is 0, infinite or not an integer in the type of
    its elements, but another number in the proof. */
@@ -132,7 +179,7 @@ static bool loses_number(World *w, Arena *arena, const Graph *stated) {
 RuleNumbers rule_numbers(World *w, Arena *arena, const Instance *i) {
     NumberSide from = look_graph(w, arena, &i->from, &i->from_stated),
                to = look_graph(w, arena, &i->to, &i->to_stated);
-    RuleNumbers out = {.rounded_unlike = to.computes,
+    RuleNumbers out = {.rounded_unlike = to.computes || any_held_unlike(w, &from, &to),
                        .divide = from.divides || to.divides,
                        .jump = from.jumps || to.jumps,
                        .choice = from.chooses || to.chooses,

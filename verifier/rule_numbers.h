@@ -6,7 +6,9 @@
 typedef struct RuleNumbers {
     /* A number is not representable in the type that holds it: it is rounded. */
     bool any_rounded;
-    bool rounded_unlike; /* such a number is rounded on one side only, or in different types */
+    /* Such a number is rounded on one side only, or in different types; or a variable is held by a
+       type that may round it. */
+    bool rounded_unlike;
     bool lost; /* a number of the rule is 0, infinite or not an integer in the type that holds it */
     bool divide; /* exp or a division occurs */
     bool jump;   /* a function that is not continuous occurs: floor, round, sign, .. */

@@ -67,7 +67,7 @@ uint64_t mix(uint64_t a, uint64_t b) { return hash_bytes((uint64_t[]){a, b}, 16)
 
 Ratio ratio(int64_t p, int64_t q) { return numbers_ratio.ratio(p, q).ratio; }
 static Ratio finite(Prover *p, Number n) {
-    if (n.ratio.q <= 0) prover_fail(p, "a coefficient exceeds 64 bits");
+    if (n.ratio.q <= 0 || n.ratio.p == INT64_MIN) prover_fail(p, "a coefficient exceeds 64 bits");
     return n.ratio;
 }
 Ratio ratio_plus(Prover *p, Ratio a, Ratio b) {

@@ -69,7 +69,10 @@ static int call_guarded(const char *in, const char *out, const char *beside, con
                               .measured_before = -1,
                               .measured_after = -1,
                               .check_note = ""};
-    if (o->size != sizeof *o)
+    if (!in || !o)
+        error_set(&c->error, E_USAGE, "isomer_optimize", "the %s NULL",
+                  o ? "path of the model is" : "options are");
+    else if (o->size != sizeof *o)
         error_set(&c->error, E_USAGE, "isomer_optimize",
                   "the options are of another version of isomer.h; call isomer_options first");
     else if (!run_guarded(c, what, result) && c->error.kind == E_NONE)

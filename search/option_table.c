@@ -355,11 +355,18 @@ IsomerOptions optimize_defaults(void) {
     return o.isomer;
 }
 
-/* Among the numbers, only the number of threads is checked: the library depends on its range. */
+/* Whether no text of a list is missing. */
+static bool texts_valid(const char *name, const IsomerTexts *t, Error *e) {
+    bool valid = t->n >= 0 && (!t->n || t->v);
+    for (int k = 0; k < t->n && valid; k++) valid = t->v[k] != NULL;
+    return valid || error_set(e, E_USAGE, name, "a list of %d texts that lacks some of them", t->n);
+}
 bool optimize_options_valid(Arena *a, const IsomerOptions *x, Error *e) {
-    OptimizeOptions o = {.isomer = *x};
-    const size_t threads = offsetof(OptimizeOptions, isomer.threads);
+    OptimizeOptions o = {.isomer = *x}, defaults = {.isomer = optimize_defaults()};
     for (const OptionDef *d = optimize_options; d->name || d->kind == OPT_HEAD; d++)
-        if ((d->kind == OPT_WORD || d->at == threads) && !option_valid(a, d, &o, e)) return false;
-    return true;
+        if (!option_unset(d, &o, &defaults) && !option_valid(a, d, &o, e)) return false;
+    return texts_valid("input_shape", &x->input_shape, e) && texts_valid("dim", &x->dim, e) &&
+           texts_valid("inputs", &x->inputs, e) && texts_valid("enable", &x->enable, e) &&
+           texts_valid("disable", &x->disable, e) && texts_valid("domain", &x->domain, e) &&
+           texts_valid("explain", &x->explain, e);
 }

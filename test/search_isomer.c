@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "search/isomer.h"
+#include <math.h>
 #include <string.h>
 
 static void refused(const IsomerOptions *o, const char *option) {
@@ -30,6 +31,30 @@ static void unknown_words_are_refused(void **state) {
     refused(&o, "--check-with: expects onnxruntime, not \"tvm\"");
     o.check_with = NULL, o.threads = 65;
     refused(&o, "--threads: expects an integer from 1 to 64, not \"65\"");
+    o.threads = 1, o.time_limit = -1;
+    refused(&o, "--time-limit: expects a number from 0 to 1000000000, not \"-1\"");
+    o.time_limit = 0, o.rtol = 5;
+    refused(&o, "--rtol: expects a number from 0 to 1, not \"5\"");
+    o.rtol = NAN;
+    refused(&o, "--rtol: expects a number from 0 to 1, not \"nan\"");
+}
+
+static void what_is_missing_is_refused(void **state) {
+    (void)state;
+    static const char *const missing[] = {"n=1", NULL};
+    IsomerOptions o;
+    IsomerResult result;
+    isomer_options(&o);
+    assert_int_equal(isomer_optimize(NULL, "out.onnx", &o, &result), 2);
+    assert_string_equal(result.message, "isomer_optimize: the path of the model is NULL (usage)");
+    assert_int_equal(isomer_optimize("no such file", "out.onnx", NULL, &result), 2);
+    assert_int_equal(isomer_list_rules(NULL, &result), 2);
+    o.dim = (IsomerTexts){2, missing};
+    refused(&o, "dim: a list of 2 texts that lacks some of them");
+    o.dim = (IsomerTexts){1, NULL};
+    refused(&o, "dim: a list of 1 texts that lacks some of them");
+    o.dim = (IsomerTexts){-1, missing};
+    refused(&o, "dim: a list of -1 texts that lacks some of them");
 }
 
 static void a_result_without_a_path_is_refused(void **state) {
@@ -73,6 +98,7 @@ static void known_words_are_taken(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(unknown_words_are_refused),
+                                       cmocka_unit_test(what_is_missing_is_refused),
                                        cmocka_unit_test(a_result_without_a_path_is_refused),
                                        cmocka_unit_test(defaults_are_what_the_header_says),
                                        cmocka_unit_test(known_words_are_taken)};

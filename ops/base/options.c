@@ -192,16 +192,27 @@ void options_defaults(const OptionDef *o, void *options) {
     for (; !is_last(o); o++) set_default(o, options);
 }
 
+/* The value of an option that is a number. */
+static double number_at(const OptionDef *o, const void *options) {
+    const void *at = (const char *)options + o->at;
+    if (o->kind == OPT_REAL) return *(const double *)at;
+    return o->is_int ? *(const int *)at : (double)*(const int64_t *)at;
+}
+bool option_unset(const OptionDef *o, const void *options, const void *defaults) {
+    const bool number = o->kind == OPT_INT || o->kind == OPT_REAL;
+    return number && number_at(o, options) < 0 && number_at(o, defaults) < 0;
+}
+
 bool option_valid(Arena *a, const OptionDef *o, const void *options, Error *e) {
     const void *at = (const char *)options + o->at;
     if (o->kind == OPT_WORD) {
         const char *word = *(const char *const *)at;
         return !word || is_word(o, word) || option_fail(a, e, o, expected(a, o), word);
     }
-    if (o->kind != OPT_INT) return true;
-    const int64_t i = o->is_int ? *(const int *)at : *(const int64_t *)at;
-    return in_range(o, (double)i) ||
-           option_fail(a, e, o, expected(a, o), arena_format(a, "%lld", (long long)i));
+    if (o->kind != OPT_INT && o->kind != OPT_REAL) return true;
+    const double x = number_at(o, options);
+    return (!isnan(x) && in_range(o, x)) ||
+           option_fail(a, e, o, expected(a, o), arena_format(a, "%.17g", x));
 }
 
 bool options_parse(Arena *arena, const OptionDef *table, void *options, int argc,

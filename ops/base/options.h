@@ -47,10 +47,13 @@ void options_defaults(const OptionDef *, void *options);
    go to *rest. E_USAGE names the option and says what it expects. */
 bool options_parse(Arena *, const OptionDef *, void *options, int argc, char *const argv[],
                    StringList *rest, Error *);
-/* Whether the integer of this option is within its range, or its text is one of the allowed words
+/* Whether the number of this option is within its range, or its text is one of the allowed words
    (NULL, the default, is allowed too). Fails with E_USAGE like options_parse; meant for structs
    that a caller filled directly. */
 bool option_valid(Arena *, const OptionDef *, const void *options, Error *);
+/* Whether the option is a number whose default is negative, which stands for no value, and that is
+   still negative. */
+bool option_unset(const OptionDef *, const void *options, const void *defaults);
 /* Converts a size such as "500M", "1.5G" (powers of 1024) or "4096" to bytes, at least 1; a text of
    NULL gives 0. E_USAGE names the option. */
 bool option_bytes(const char *name, const char *text, size_t *bytes, Error *);

@@ -388,3 +388,58 @@ def test_a_file_beyond_two_gigabytes_is_refused(tmp_path):
         and "external data" in done.stderr
         and not (tmp_path / "out.onnx").exists()
     )
+
+
+def located(folder, location):
+    """A model whose weight, all ones, is said to be in a file of this name."""
+    folder.mkdir(exist_ok=True)
+    weight = constant("w", numpy.ones((3, 3), "f4"))
+    weight.ClearField("raw_data")
+    weight.data_location = T.EXTERNAL
+    weight.external_data.add(key="location", value=location)
+    nodes = [
+        h.make_node("MatMul", ["a", "w"], ["p"]),
+        h.make_node("Relu", ["p"], ["q"]),
+        h.make_node("Relu", ["q"], ["y"]),
+    ]
+    model = make(
+        nodes, inputs=[info("a", (2, 3))], outputs=[info("y", (2, 3))], initializers=[weight]
+    )
+    (folder / "m.onnx").write_bytes(model.SerializeToString())
+    return folder / "m.onnx"
+
+
+@pytest.mark.parametrize(
+    "location", ["w", "./w", "no such folder/../w", "a/b/../../w", "a//../w", "a/./../w"]
+)
+def test_a_location_is_read_without_its_detours(tmp_path, location):
+    path, out = located(tmp_path / "here", location), tmp_path / "there" / "o.onnx"
+    (tmp_path / "here" / "w").write_bytes(numpy.ones(9, "f4").tobytes())
+    out.parent.mkdir()
+    done = run(path, out, "--cost", "nodes")
+    assert done.returncode == 0, done.stderr
+    (y,) = written.run_onnxruntime(str(out), {"a": numpy.ones((2, 3), "f4")})
+    kinds = [node.op_type for node in onnx.load(out, load_external_data=False).graph.node]
+    assert (y == 3).all() and kinds.count("Relu") == 1
+    again = run(out, tmp_path / "there" / "p.onnx", "--cost", "nodes")
+    assert again.returncode == 0, again.stderr
+
+
+@pytest.mark.parametrize(
+    "location, reason",
+    [
+        ("", "without the name of a file"),
+        ("..", "outside the model's folder"),
+        ("../w", "outside the model's folder"),
+        ("a/../../w", "outside the model's folder"),
+        ("/etc/passwd", "outside the model's folder"),
+        (".", "outside the model's folder"),
+        ("a/..", "outside the model's folder"),
+    ],
+)
+def test_a_location_outside_is_refused(tmp_path, location, reason):
+    path = located(tmp_path / "here", location)
+    (tmp_path / "w").write_bytes(numpy.ones(9, "f4").tobytes())
+    done = run(path, tmp_path / "o.onnx")
+    assert done.returncode == 3 and reason in done.stderr, done.stderr
+    assert not (tmp_path / "o.onnx").exists()

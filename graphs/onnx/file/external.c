@@ -111,12 +111,27 @@ static bool decimal(Slice s, size_t *out) {
     return true;
 }
 
-/* Whether the path is relative and has no "..", so that it stays in the model's folder. */
-static bool inside_folder(const char *path) {
-    if (!path[0] || path[0] == '/') return false;
-    for (const char *at = path; at; at = strchr(at, '/') ? strchr(at, '/') + 1 : NULL)
-        if (strncmp(at, "..", 2) == 0 && (at[2] == '/' || !at[2])) return false;
-    return true;
+/* Returns a relative path without parts "." and "..", as ONNX Runtime reads it, or NULL if it leaves
+   the model's folder. */
+static const char *within_folder(Arena *a, const char *path) {
+    char *out = ARENA_NEW(a, char, strlen(path) + 1);
+    size_t used = 0;
+    if (path[0] == '/') return NULL;
+    for (const char *at = path; *at;) {
+        const size_t n = strcspn(at, "/");
+        if (n == 2 && memcmp(at, "..", 2) == 0) {
+            if (!used) return NULL;
+            while (used && out[used - 1] != '/') used--;
+            used -= used > 0;
+        } else if (n && !(n == 1 && *at == '.')) {
+            if (used) out[used++] = '/';
+            memcpy(out + used, at, n);
+            used += n;
+        }
+        at += n + (at[n] == '/');
+    }
+    out[used] = 0;
+    return used ? out : NULL;
 }
 
 /* Whether symbolic links lead from this path out of the model's folder. For a file that does not
@@ -131,10 +146,15 @@ static bool linked_outside(Model *m, const char *path) {
 /* Maps an external file, unless it is mapped already. Returns NULL with the error set if it
    cannot. */
 static MappedFile *map_file(Model *m, const char *location, const char *place, Error *e) {
-    for (MappedFile *f = m->external; f; f = f->next)
-        if (strcmp(f->path, location) == 0) return f;
-    const char *path = arena_format(m->w->arena, "%s%s", m->folder, location);
-    if (!inside_folder(location) || linked_outside(m, path)) {
+    const char *within = within_folder(m->w->arena, location),
+               *path = arena_format(m->w->arena, "%s%s", m->folder, within ? within : "");
+    for (MappedFile *f = m->external; f && within; f = f->next)
+        if (strcmp(f->path, within) == 0) return f;
+    if (!location[0]) {
+        error_set(e, E_INVALID, place, "external data without the name of a file");
+        return NULL;
+    }
+    if (!within || linked_outside(m, path)) {
         error_set(e, E_INVALID, place, "external data outside the model's folder: %s", location);
         return NULL;
     }
@@ -145,7 +165,7 @@ static MappedFile *map_file(Model *m, const char *location, const char *place, E
         return NULL;
     }
     MappedFile *f = ARENA_NEW(m->w->arena, MappedFile, 1);
-    *f = (MappedFile){.path = location, .bytes = bytes, .next = m->external};
+    *f = (MappedFile){.path = within, .bytes = bytes, .next = m->external};
     return m->external = f;
 }
 

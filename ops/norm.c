@@ -64,50 +64,49 @@ static Ex define_layernorm(Call *c, Dims i) {
     return c->port == 2 ? factor : scaled(c, i, mul(c, sub(c, at(c, X, i), mean), factor));
 }
 
-/* The steps keep their intermediate values in the results: first the mean, then in y the squares of
-   x - mean, then the factor from their mean; shift_and_scale() finally computes y. 16 bits would be
-   too few for the squares, so that these steps are for float32 only. */
-static void shift_and_scale(Call *c, const View in[], const View out[], StepBuf *b) {
-    View v[6] = {
-        out[0],
-        in[X],
-        view_spread(&out[1], out[0].rank, out[0].dim),
-        view_spread(&out[2], out[0].rank, out[0].dim)
-    };
-    Scalar code[10];
-    uint8_t n = 0, nview = 4;
-    code[n++] = (Scalar){.op = C_VIEW, .a = 1};
-    code[n++] = (Scalar){.op = C_VIEW, .a = 2};
-    code[n++] = (Scalar){.op = C_SUB, .a = 0, .b = 1};
-    code[n++] = (Scalar){.op = C_VIEW, .a = 3};
-    code[n++] = (Scalar){.op = C_MUL, .a = 2, .b = 3};
-    for (int k = SCALE; k < c->nin; k++) {
-        if (!c->in[k]) continue;
-        v[nview] = view_spread(&in[k], out[0].rank, out[0].dim);
+/* ---- Steps of normalizations with a mean: the mean, then in y the squares of x - mean, then the
+   factor from their mean, then y. 16 bits would be too few for the squares, so that these steps are
+   for float32 only. */
+/* What has one number for each of the first axes of `like`, as a view of all its axes. */
+static View along_rows(const View *v, const View *like) {
+    View all = *v;
+    for (int a = v->rank; a < like->rank; a++) all.dim[a] = like->dim[a], all.stride[a] = 0;
+    all.rank = like->rank;
+    return all;
+}
+/* y = (x - operand[0]) * operand[1] * operand[2] + operand[3], all of y's sizes. The last two may
+   have the rank -1: they are left out. */
+static void shift_and_scale(StepBuf *b, const View *y, const View *x, const View operand[4]) {
+    View v[6] = {*y, *x};
+    Scalar code[10] = {{.op = C_VIEW, .a = 1}};
+    uint8_t n = 1, nview = 2;
+    for (int k = 0; k < 4; k++) {
+        if (operand[k].rank < 0) continue;
+        v[nview] = operand[k];
         code[n] = (Scalar){.op = C_VIEW, .a = nview++};
-        code[n + 1] = (Scalar){.op = k == SCALE ? C_MUL : C_ADD, .a = (uint8_t)(n - 1), .b = n};
+        code[n + 1] = (Scalar){.op = k == 0   ? C_SUB
+                                     : k == 3 ? C_ADD
+                                              : C_MUL,
+                               .a = (uint8_t)(n - 1),
+                               .b = n};
         n = (uint8_t)(n + 2);
     }
     step_code(b, step_add(b, S_EWISE, nview, v), n, code);
 }
-static int steps_layernorm(Call *c, const View in[], const View out[], StepBuf *b) {
-    double epsilon;
-    int a = axis(c, AXIS, in[X].rank);
-    if (!ex_number(c->w, real(c, EPSILON), &epsilon) || in[X].dtype != DT_FLOAT) return 0;
-    View mean = out[1], factor = out[2];
-    mean.rank = factor.rank = a;
-    Step *s = step_add(
-        b, S_REDUCE, 2, (const View[]) { mean, in[X] });
+/* Normalizes over the axes that `mean` and `factor` lack, which receive these numbers. scale, bias:
+   of y's sizes, or of rank -1 for none. */
+static void write_normal(StepBuf *b, const View *y, const View *x, const View *mean,
+                         const View *factor, double epsilon, const View *scale, const View *bias) {
+    const View operand[] = {along_rows(mean, x), along_rows(factor, x), *scale, *bias};
+    Step *s = step_add(b, S_REDUCE, 2, (const View[]){*mean, *x});
     step_param(b, s, 1, &(int64_t){REDUCE_MEAN});
-    s = step_add(
-        b, S_EWISE, 3,
-        (const View[]) { out[0], in[X], view_spread(&out[1], out[0].rank, out[0].dim) });
+    s = step_add(b, S_EWISE, 3, (const View[]){*y, *x, operand[0]});
     step_code(b, s, 4,
               (const Scalar[]){{.op = C_VIEW, .a = 1},
                                {.op = C_VIEW, .a = 2},
                                {.op = C_SUB, .a = 0, .b = 1},
                                {.op = C_MUL, .a = 2, .b = 2}});
-    s = step_add(b, S_REDUCE, 2, (const View[]){factor, out[0]});
+    s = step_add(b, S_REDUCE, 2, (const View[]){*factor, *y});
     step_param(b, s, 1, &(int64_t){REDUCE_MEAN});
     step_code(b, s, 5,
               (const Scalar[]){{.op = C_ACC},
@@ -115,7 +114,17 @@ static int steps_layernorm(Call *c, const View in[], const View out[], StepBuf *
                                {.op = C_ADD, .a = 0, .b = 1},
                                {.op = C_SQRT, .a = 2},
                                {.op = C_RECIP, .a = 3}});
-    shift_and_scale(c, in, out, b);
+    shift_and_scale(b, y, x, operand);
+}
+static int steps_layernorm(Call *c, const View in[], const View out[], StepBuf *b) {
+    double epsilon;
+    int a = axis(c, AXIS, in[X].rank);
+    if (!ex_number(c->w, real(c, EPSILON), &epsilon) || in[X].dtype != DT_FLOAT) return 0;
+    View mean = out[1], factor = out[2], of[2] = {{.rank = -1}, {.rank = -1}};
+    mean.rank = factor.rank = a;
+    for (int k = SCALE; k < c->nin; k++)
+        if (c->in[k]) of[k - SCALE] = view_spread(&in[k], out[0].rank, out[0].dim);
+    write_normal(b, &out[0], &in[X], &mean, &factor, epsilon, &of[0], &of[1]);
     return 1;
 }
 static const OnnxMap onnx_layernorm[] = {
@@ -190,10 +199,42 @@ static Ex define_groupnorm(Call *c, Dims i) {
     return normal_in_group(c, i, poly(c, "g*c", d.v[0], channels), channels,
                            real(c, GROUP_EPSILON));
 }
+/* One number for each channel, as a view of the sizes of y, whose channels are split into groups.
+ */
+static View channel_numbers(const View *v, const View *y) {
+    View all = *y;
+    all.slot = v->slot, all.offset = v->offset;
+    for (int a = 0; a < y->rank; a++) all.stride[a] = 0;
+    all.stride[1] = v->stride[0] * y->dim[2], all.stride[2] = v->stride[0];
+    return all;
+}
+/* For many axes, with which lowering has more indices than a step has axes. */
+static int steps_groupnorm(Call *c, const View in[], const View out[], StepBuf *b) {
+    enum { LOWERED = 4 };
+    double epsilon;
+    const int64_t groups = step_size(b, intof(c, GROUPS));
+    if (in[X].rank <= LOWERED || in[X].rank == STEP_RANK || in[X].dtype != DT_FLOAT || groups < 1 ||
+        !ex_number(c->w, real(c, GROUP_EPSILON), &epsilon))
+        return 0;
+    const int64_t each = in[X].dim[1] / groups; /* channels */
+    const View x = view_split(&in[X], 1, each), y = view_split(&out[0], 1, each),
+               scale = channel_numbers(&in[SCALE], &y), bias = channel_numbers(&in[BIAS], &y);
+    View mean, factor;
+    if (!step_buffer(b, DT_FLOAT, 2, x.dim, &mean) || !step_buffer(b, DT_FLOAT, 2, x.dim, &factor))
+        return 0;
+    write_normal(b, &y, &x, &mean, &factor, epsilon, &scale, &bias);
+    return 1;
+}
 static const OnnxMap onnx_groupnorm[] = {
     {"", "GroupNormalization", 21, 0, "groups=num_groups epsilon stash_type:ignore"}, {0}};
-const Op op_groupnorm = {"groupnorm",      "x scale bias",        "y", group_attrs, shape_groupnorm,
-                         define_groupnorm, .onnx = onnx_groupnorm};
+const Op op_groupnorm = {"groupnorm",
+                         "x scale bias",
+                         "y",
+                         group_attrs,
+                         shape_groupnorm,
+                         define_groupnorm,
+                         .steps = steps_groupnorm,
+                         .onnx = onnx_groupnorm};
 
 static const AttrDef instance_attrs[] = {
     {"epsilon", A_REAL, "1/100000", .draw = "1/100000 1/1000 1/10"}, {0}};

@@ -140,9 +140,66 @@ static void what_is_not_finite_stays_so(void **state) {
     one->simd = table[0];
 }
 
+/* ---- rows that do not lie one after another */
+/* y = max(x, mean of the row) - a number of the row, for rows whose elements are `runs` runs of
+   `run` elements; rows lie one run apart, runs one run of every row apart. */
+static float at_place(const float *x, int64_t rows, int64_t run, int64_t row, int64_t k) {
+    return x[(k / run * rows + row) * run + k % run];
+}
+static void check_runs(int64_t rows, int64_t runs, int64_t run) {
+    const int64_t columns = runs * run, all = rows * columns;
+    float *x = malloc((size_t)all * sizeof *x), *y = malloc((size_t)all * sizeof *y),
+          *z = malloc((size_t)all * sizeof *z), *number = malloc((size_t)rows * sizeof *number);
+    View v[3] = {{.dtype = DT_FLOAT, .rank = 3, .dim = {rows, runs, run}}};
+    v[0].stride[0] = run, v[0].stride[1] = rows * run, v[0].stride[2] = 1;
+    v[1] = v[2] = v[0], v[1].slot = 1, v[2].slot = 2;
+    v[2].stride[0] = 1, v[2].stride[1] = v[2].stride[2] = 0;
+    const Scalar code[] = {{.op = C_VIEW, .a = 1},
+                           {.op = C_ROW_SUM, .a = 0},
+                           {.op = C_CONST, .k = (double)columns},
+                           {.op = C_DIV, .a = 1, .b = 2},
+                           {.op = C_MAX, .a = 0, .b = 3},
+                           {.op = C_VIEW, .a = 2},
+                           {.op = C_SUB, .a = 4, .b = 5}};
+    const Step s = {S_ROWS, 3, 1, 7, v, (const int64_t[]){2}, code, NULL};
+    for (int64_t k = 0; k < all; k++) x[k] = (float)(k * 7919 % 1009) / 1009, y[k] = z[k] = NAN;
+    for (int64_t r = 0; r < rows; r++) number[r] = (float)r;
+    assert_true(cpu_backend.choices(one, &s) > 0);
+    run_step(one, &s, (void *[]){y, x, number});
+    run_step(three, &s, (void *[]){z, x, number});
+    assert_memory_equal(y, z, (size_t)all * sizeof *y);
+    for (int64_t r = 0; r < rows; r++) {
+        double mean = 0;
+        for (int64_t k = 0; k < columns; k++) mean += (double)at_place(x, rows, run, r, k);
+        mean /= (double)columns;
+        for (int64_t k = 0; k < columns; k++) {
+            const double want = fmax((double)at_place(x, rows, run, r, k), mean) - (double)r,
+                         have = (double)at_place(y, rows, run, r, k);
+            if (!(fabs(want - have) <= 1e-6 * (1 + fabs(want))))
+                fail_msg("%d rows of %d runs of %d: row %d, element %d: %g, not %g", (int)rows,
+                         (int)runs, (int)run, (int)r, (int)k, have, want);
+        }
+    }
+    free(x), free(y), free(z), free(number);
+}
+static void rows_of_runs_agree(void **state) {
+    /* rows, runs and elements of a run: single elements are rows side by side; longer rows than
+       8192 are cut into blocks, which need not end where a row or a run does */
+    static const int64_t shape[][3] = {{4, 100, 1},    {21, 8192, 1}, {9, 8193, 1}, {40, 9000, 1},
+                                       {17, 16384, 1}, {6, 300, 3},   {6, 300, 4},  {5, 77, 12},
+                                       {8, 900, 12},   {9, 700, 16},  {8, 300, 32}, {8, 300, 33}};
+    (void)state;
+    for (int i = 0; i < tables; i++) {
+        one->simd = three->simd = table[i];
+        for (size_t k = 0; k < sizeof shape / sizeof *shape; k++)
+            check_runs(shape[k][0], shape[k][1], shape[k][2]);
+    }
+    one->simd = three->simd = table[0];
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(drawn_rows_agree),
-                                       cmocka_unit_test(wrong_loops_are_caught),
-                                       cmocka_unit_test(what_is_not_finite_stays_so)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(drawn_rows_agree), cmocka_unit_test(wrong_loops_are_caught),
+        cmocka_unit_test(what_is_not_finite_stays_so), cmocka_unit_test(rows_of_runs_agree)};
     return cmocka_run_group_tests(tests, open_tables, close_tables);
 }

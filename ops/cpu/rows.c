@@ -13,8 +13,15 @@
    faster (normalizations of 4096 rows, measured for 4 to 31 columns). LEAST_LONG_ROWS: rows that
    are cut into blocks; fewer of them are too few for several threads. LEAST_CROSSED: rows side by
    side from which transposing them pays. CROSSED_MOST: elements of a transposed tile, which with
-   its copies fits into the second level of the cache. */
-enum { LEAST_COLUMNS = 32, LEAST_LONG_ROWS = 8, LEAST_CROSSED = 4, CROSSED_MOST = 1 << 15 };
+   its copies fits into the second level of the cache. CROSSED_BLOCK: columns of a transposed block
+   of long rows. */
+enum {
+    LEAST_COLUMNS = 32,
+    LEAST_LONG_ROWS = 8,
+    LEAST_CROSSED = 4,
+    CROSSED_MOST = 1 << 15,
+    CROSSED_BLOCK = 256
+};
 static bool reads_earlier(const Step *s, int i) {
     const Scalar *c = &s->code[i];
     if (c->op >= SCALAR_OP_COUNT || c->op == C_ACC) return false;
@@ -230,13 +237,13 @@ static void make_views(Build *b, Rows *r) {
 }
 static void choose_tile(Rows *r) {
     const int64_t length = r->outer.dim[r->outer.rank - 1];
-    r->block = r->columns > WHOLE_ROW ? TILE : r->columns;
+    r->block = r->columns > WHOLE_ROW ? r->crossed ? CROSSED_BLOCK : TILE : r->columns;
     r->rows = TILE / r->block;
     if (r->crossed && r->rows < CROSSED_ROWS) r->rows = CROSSED_ROWS;
     while (r->rows > 1 && r->rows * r->block > CROSSED_MOST) r->rows /= 2;
     if (r->rows > TILE_ROWS) r->rows = TILE_ROWS;
     if (r->rows > length) r->rows = length;
-    if (r->rows < 1 || r->block < r->columns) r->rows = 1;
+    if (r->rows < 1 || (r->block < r->columns && !r->crossed)) r->rows = 1;
     r->tiles = (length + r->rows - 1) / r->rows;
 }
 static void load_values(Build *b, Rows *r, bool blocked, Kind kind[]) {

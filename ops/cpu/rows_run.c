@@ -7,6 +7,7 @@ typedef struct Tile {
     const Rows *r;
     char *work, *base[ROWS_VIEWS]; /* base: the first row of the tile in each view */
     int64_t rows, from, columns;   /* of the block: its first column and its number of columns */
+    int64_t spread_columns; /* the number of columns along which numbers of rows are spread */
     float *at[ROWS_CODE], *spread[ROWS_CODE]; /* each value, and its spread form */
 } Tile;
 
@@ -31,7 +32,7 @@ static void fill(float *to, float number, int64_t n) {
 }
 /* Spreads each row's number along the row. */
 static void spread_rows(const Tile *t, int i) {
-    const int64_t n = t->r->block;
+    const int64_t n = t->spread_columns;
     if (!t->r->value[i].spread) return;
     for (int64_t r = 0; r < t->rows; r++) fill(t->spread[i] + r * n, t->at[i][r], n);
 }
@@ -56,15 +57,53 @@ static int64_t next_piece(const Rows *r, int view, int64_t first, int64_t n, int
     for (int a = last - 1; a >= 0; rest /= rows->dim[a--]) *at += rest % rows->dim[a] * stride[a];
     return n < room ? n : room;
 }
+/* For elements first..first+n-1 of a row of floats that consists of short runs at one distance:
+   sets *run to the elements of a run and *step to its distance from the next. False: the row is of
+   another kind, or these are no whole runs. */
+enum { SHORT_RUN = 32 };
+static bool short_runs(const Rows *r, int view, int64_t first, int64_t n, int64_t *run,
+                       int64_t *step) {
+    const RowView *v = &r->view[view];
+    const int64_t *stride = r->inner.stride + (int64_t)view * STEP_RANK;
+    const int last = r->inner.rank - 1;
+    *run = r->inner.dim[last];
+    if (v->whole || v->stride != 1 || v->view.dtype != DT_FLOAT || *run > SHORT_RUN ||
+        first % *run || n % *run)
+        return false;
+    *step = stride[last - 1];
+    for (int a = 1; a < last; a++)
+        if (stride[a - 1] != stride[a] * r->inner.dim[a]) return false;
+    return true;
+}
+/* Copies n elements in runs, with these distances between the beginnings of runs. */
+static void copy_runs(float *to, int64_t to_step, const float *from, int64_t from_step, int64_t run,
+                      int64_t n) {
+    enum { TOGETHER = 4 };
+    for (; n > 0; n -= run, to += to_step, from += from_step) {
+        int64_t k = 0;
+        for (; k + TOGETHER <= run; k += TOGETHER) memcpy(to + k, from + k, TOGETHER * sizeof *to);
+        for (; k < run; k++) to[k] = from[k];
+    }
+}
 static void load_row(const Rows *r, int view, float *to, const char *row, int64_t first,
                      int64_t n) {
     const RowView *v = &r->view[view];
+    int64_t run, step;
+    if (short_runs(r, view, first, n, &run, &step)) {
+        copy_runs(to, run, (const float *)(const void *)row + first / run * step, step, run, n);
+        return;
+    }
     for (int64_t piece, at; n > 0; n -= piece, first += piece, to += piece) {
         piece = next_piece(r, view, first, n, &at);
         v->load(to, row + at * v->size, v->stride, piece);
     }
 }
 static void store_row(const Rows *r, char *row, const float *from, int64_t first, int64_t n) {
+    int64_t run, step;
+    if (short_runs(r, 0, first, n, &run, &step)) {
+        copy_runs((float *)(void *)row + first / run * step, step, from, run, run, n);
+        return;
+    }
     for (int64_t piece, at; n > 0; n -= piece, first += piece, from += piece) {
         piece = next_piece(r, 0, first, n, &at);
         r->simd->store[CLASS_FLOAT][r->view[0].view.dtype](row + at * r->view[0].size,
@@ -251,6 +290,15 @@ static void end_sum(const Tile *t, int i) {
     spread_rows(t, i);
 }
 
+/* Sets the columns of the block. The last block of rows may have fewer than the others, and then
+   numbers of rows are spread anew. */
+static void set_columns(Tile *t, int64_t columns) {
+    t->columns = columns;
+    if (t->rows == 1 || columns == t->spread_columns) return;
+    t->spread_columns = columns;
+    for (int i = 0; i < t->r->ncode; i++)
+        if (t->r->value[i].needed && t->r->value[i].kind == KIND_ROW) spread_rows(t, i);
+}
 static void run_phase(Tile *t, const Phase *p, bool last) {
     const Rows *r = t->r;
     const int root = r->ncode - 1;
@@ -258,7 +306,7 @@ static void run_phase(Tile *t, const Phase *p, bool last) {
     for (int j = 0; j < p->nsum; j++) start_sum(t, p->sum[j]);
     for (t->from = 0; t->from < r->columns; t->from += r->block) {
         const int64_t left = r->columns - t->from;
-        t->columns = left < r->block ? left : r->block;
+        set_columns(t, left < r->block ? left : r->block);
         for (int j = 0; j < p->nentry; j++) run_entry(t, &p->entry[j]);
         if (last) store_block(t, r->value[root].kind == KIND_FULL ? t->at[root] : t->spread[root]);
     }
@@ -270,7 +318,7 @@ void rows_run_part(const Rows *r, void *const slot[], void *work, int k) {
     const int64_t length = n->dim[n->rank - 1], all = n->count / length * r->tiles,
                   end = all * (k + 1) / r->parts;
     char *base[ROWS_VIEWS];
-    Tile t = {.r = r, .work = (char *)work + (size_t)k * r->each};
+    Tile t = {.r = r, .work = (char *)work + (size_t)k * r->each, .spread_columns = r->block};
     for (int i = 0; i < r->ncode; i++)
         t.at[i] = room(&t, r->value[i].at), t.spread[i] = room(&t, r->value[i].spread_at);
     for (int j = 0; j < r->nview; j++) t.base[j] = base[j] = view_at(&r->view[j].view, slot, work);

@@ -81,3 +81,33 @@ def test_a_norm_between_convolutions(tmp_path, groups, act):
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     (want,) = session.run(None, {"x": data})
     numpy.testing.assert_allclose(numpy.load(tmp_path / "y.npy"), want, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("spatial", [(9,), (5, 6), (4, 3, 5), (2, 3, 4, 3), (2, 2, 2, 3, 3)])
+@pytest.mark.parametrize("groups, channels", [(4, 12), (1, 3), (5, 5)])
+@pytest.mark.parametrize("last", [False, True])
+def test_group_normalization_of_many_axes(tmp_path, spatial, groups, channels, last):
+    """Whatever the number of axes and their layout, it is no loop over its definition."""
+    import onnxruntime
+
+    draw, rank = numpy.random.default_rng(groups), 2 + len(spatial)
+    order = [0, rank - 1, *range(1, rank - 1)] if last else range(rank)
+    x = draw.uniform(-3, 3, (2, channels, *spatial)).astype("float32")
+    x = numpy.ascontiguousarray(x.transpose(numpy.argsort(order)))
+    held = {n: draw.uniform(-2, 2, channels).astype("float32") for n in "gh"}
+    nodes = [
+        helper.make_node("Transpose", ["x"], ["t"], perm=order),
+        helper.make_node("GroupNormalization", ["t", "g", "h"], ["y"], num_groups=groups),
+    ]
+    infos = [helper.make_tensor_value_info("x", 1, x.shape)]
+    result = helper.make_tensor_value_info("y", 1, (2, channels, *spatial))
+    constants = [numpy_helper.from_array(value, n) for n, value in held.items()]
+    graph = helper.make_graph(nodes, "g", infos, [result], constants)
+    opsets = [helper.make_opsetid("", 21)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), tmp_path / "m.onnx")
+    numpy.save(tmp_path / "x.npy", x)
+    words = ["--input", f"x={tmp_path}/x.npy", "--output-dir", tmp_path, "--profile"]
+    said = program("run-model", tmp_path / "m.onnx", *words)
+    (want,) = onnxruntime.InferenceSession(tmp_path / "m.onnx").run(None, {"x": x})
+    numpy.testing.assert_allclose(numpy.load(tmp_path / "y.npy"), want, rtol=2e-5, atol=1e-5)
+    assert "loop" not in said, said

@@ -103,16 +103,18 @@ def kernels(model, feed, threads):
 
 def node_of(op, name, nodes, makers):
     """The number of the node that a kernel stands for, or None if it is named after no node and no
-    value of the file."""
+    value of the file. A product with a sum after it becomes a Gemm."""
     number = NUMBERED.search(name)
     last = int(number[1]) if number else makers.get(name.removeprefix(CAST).removesuffix("_nchwc"))
-    chain = last
+    kinds, chain = ((op, "MatMul") if op == "Gemm" else (op,)), last
     for _ in range(CHAIN):
-        if chain is None or nodes[chain].op_type == op:
+        if chain is None or nodes[chain].op_type in kinds:
             break
         before = [makers[value] for value in nodes[chain].input if value in makers]
-        chain = next((k for k in before if nodes[k].op_type == op), before[0] if before else None)
-    return last if chain is None or nodes[chain].op_type != op else chain
+        chain = next(
+            (k for k in before if nodes[k].op_type in kinds), before[0] if before else None
+        )
+    return last if chain is None or nodes[chain].op_type not in kinds else chain
 
 
 def optimized_nodes(model):

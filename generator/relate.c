@@ -49,7 +49,7 @@ static void print_rule(Text *out, const Rule *rule) {
 }
 
 static RuleSet those_proved(Arena *a, const RuleSet *set) {
-    RuleSet proved = {0, ARENA_NEW(a, Rule, set->n), a};
+    RuleSet proved = {.v = ARENA_NEW(a, Rule, set->n), .arena = a};
     for (int k = 0; k < set->n; k++)
         if (set->v[k].verdict == VERDICT_PROVED) proved.v[proved.n++] = set->v[k];
     return proved;

@@ -224,6 +224,13 @@ static bool rule_parse(RuleReader *r, RuleSet *set) {
     return true;
 }
 
+/* A comment that an empty line or the end of the file follows belongs to no rule alone. */
+static void comment_ends(RuleReader *r) {
+    if (r->comment.size)
+        text_add(&r->section, "%s%.*s", r->section.size ? "\n" : "", (int)r->comment.size,
+                 r->comment.data);
+    r->comment.size = 0;
+}
 bool rules_parse(Arena *a, const char *file, const char *text, size_t n, RuleSet *set, Error *e) {
     RuleReader r = {.arena = a,
                     .scan = scan_new(file, text, n, e),
@@ -232,14 +239,11 @@ bool rules_parse(Arena *a, const char *file, const char *text, size_t n, RuleSet
     const char *zero = n ? memchr(text, 0, n) : NULL;
     set->arena = a;
     if (zero) return scan_fail(&r.scan, zero, "a zero byte: this is not a text file");
+    text_add(&r.section, "%s", set->end ? set->end : "");
     while (next_line(&r)) {
         Line *l = &r.line;
-        if (l->at == l->end) {
-            if (r.comment.size)
-                text_add(&r.section, "%s%.*s", r.section.size ? "\n" : "", (int)r.comment.size,
-                         r.comment.data);
-            r.comment.size = 0;
-        } else if (*l->at == '#') {
+        if (l->at == l->end) comment_ends(&r);
+        else if (*l->at == '#') {
             const char *start = l->at + 1 + (l->at + 1 < l->end && l->at[1] == ' ');
             text_bytes(&r.comment, start, (size_t)(l->end - start));
             text_bytes(&r.comment, "\n", 1);
@@ -248,6 +252,8 @@ bool rules_parse(Arena *a, const char *file, const char *text, size_t n, RuleSet
             r.section.size = r.comment.size = 0;
         } else return rule_fail(&r, "expected rule NAME, a comment or an empty line");
     }
+    comment_ends(&r);
+    set->end = arena_string(a, r.section.size ? r.section.data : "", r.section.size);
     return true;
 }
 

@@ -56,6 +56,7 @@ typedef struct RuleSet {
     int n;
     Rule *v;
     Arena *arena;
+    const char *end; /* comments after the last rule, as in Rule.section; NULL or "" if none */
 } RuleSet;
 
 /* Appends the rules of a file, or of a text that `file` names in errors. Fails with E_INVALID, line
@@ -63,6 +64,8 @@ typedef struct RuleSet {
    whether a verdict holds. */
 bool rules_read(Arena *, const char *path, RuleSet *, Error *);
 bool rules_parse(Arena *, const char *file, const char *text, size_t n, RuleSet *, Error *);
+/* Prints the comments after the last rule. */
+void rules_end_print(const RuleSet *, Text *);
 /* Appends a copy without any check. */
 void rules_add(RuleSet *, Arena *, const Rule *);
 const Rule *rules_find(const RuleSet *, const char *name_or_id); /* NULL: none */
@@ -70,7 +73,7 @@ const Rule *rules_find(const RuleSet *, const char *name_or_id); /* NULL: none *
 void rule_print(const Rule *, Text *);
 /* Part of what a verdict's digest covers. Raised whenever the verifier gives some rules another
    class than before, which makes all verdicts invalid that were written before. */
-enum { CLASSES_VERSION = 3 };
+enum { CLASSES_VERSION = 4 };
 /* Returns true if the rule is proved and its verdict holds. Otherwise fails with E_CHECK, file and
    rule: there is no proof, the verdict was edited, or a definition has changed since. */
 bool rule_check(World *, const Rule *, Error *);

@@ -12,6 +12,13 @@ static void sections_print(const char *text, Text *t) {
     if (*text) text_add(t, "\n");
 }
 
+void rules_end_print(const RuleSet *set, Text *t) {
+    if (!set->end || !*set->end) return;
+    text_add(t, set->n ? "\n" : "");
+    sections_print(set->end, t);
+    t->size--; /* no empty line at the end of a file */
+}
+
 static void lines_print(const char *text, const char *indent, Text *t) {
     for (const char *p = text; *p;) {
         size_t n = strcspn(p, "\n");

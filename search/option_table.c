@@ -295,7 +295,8 @@ const OptionDef optimize_options[] = {
      .at = offsetof(OptimizeOptions, isomer.external),
      .is_int = true,
      .help = "Writes weights to a file next to the result, OUT.onnx.data. Default: they stay "
-             "where they are in the model."},
+             "where they are in the model; if they are in other files and the result is in another "
+             "folder, these files are copied there."},
     {.name = "external-threshold",
      .kind = OPT_INT,
      .at = offsetof(OptimizeOptions, isomer.external_threshold),

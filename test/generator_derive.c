@@ -204,7 +204,7 @@ static void families_are_new(void **state) {
     (void)state;
     Known k = open_known();
     RuleSet known = {.arena = k.arena}, generated = {.arena = k.arena},
-            given = {0, ARENA_NEW(k.arena, Rule, COUNT(family)), k.arena};
+            given = {.v = ARENA_NEW(k.arena, Rule, COUNT(family)), .arena = k.arena};
     Error e = {0};
     const char *text;
     World *w = graph_world_new(NULL, 0);

@@ -257,6 +257,8 @@ static void test_broken_files(void **state) {
     assert_true(file_read(a, shipped, &data, &n, &e));
     assert_true(taso_is(data, n));
     assert_false(taso_is("rule x\n", 7));
+    assert_false(taso_is("rule x\1\n", 8)); /* a text with a wrong byte */
+    assert_false(taso_is("\nrule x\n", 8));
     for (int round = 0; round < 300; round++) {
         RuleSet set = {.arena = a};
         TasoRefusals refused = {0};

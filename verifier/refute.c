@@ -21,7 +21,7 @@
 #include <string.h>
 
 /* TRIES: how often sizes are drawn. While none of them satisfies the conditions, such as n >= 20,
-   they are drawn from a range that grows each PATIENCE times. COUNT_MAX: the default for
+   half of them are drawn from a range that doubles each PATIENCE times. COUNT_MAX: the default for
    RefuteOptions.elements. */
 enum { TRIES = 6000, PATIENCE = 500, COUNT_MAX = 4096 };
 #define GREATER_FLOPS 2e5 /* operations of both sides at sizes of such a greater range */
@@ -54,7 +54,7 @@ typedef struct Refute {
     bool left_only;   /* searches for elements that only the left side defines */
     bool values_only; /* outputs whose sizes differ do not count */
     bool small;
-    int factor;  /* of the range of sizes; usually 1 */
+    int factor;  /* of the range of some sizes; usually 1 */
     bool fitted; /* sizes were found that satisfy the conditions, so that factor remains */
 } Refute;
 
@@ -82,7 +82,8 @@ static void collect_sizes(Refute *r, Poly p) {
 static int64_t drawn_symbol(Refute *r, int try, bool is_size) {
     if (r->small) return 1 + (int64_t)random_below(&r->random, 3);
     if (try < 3 && is_size) return try == 0 ? 1 : try == 1 ? 2 : 0;
-    const int64_t spread = (try % 3 == 0 ? 7 : try % 3 == 1 ? 3 : 4) * r->factor;
+    const bool grows = r->factor > 1 && random_below(&r->random, 2);
+    const int64_t spread = (try % 3 == 0 ? 7 : try % 3 == 1 ? 3 : 4) * (grows ? r->factor : 1);
     return (int64_t)random_below(&r->random, (uint64_t)spread) -
            (!is_size && random_below(&r->random, 6) == 0);
 }
@@ -113,7 +114,7 @@ static bool draw_sizes(Refute *r, int try) {
     }
     const bool fit = all_hold(r);
     r->fitted |= fit;
-    if (!r->fitted) r->factor = 1 + try / PATIENCE;
+    if (!r->fitted) r->factor = 1 << try / PATIENCE;
     return fit && (r->factor == 1 ||
                    side_flops(r, &r->i->from) + side_flops(r, &r->i->to) <= GREATER_FLOPS);
 }

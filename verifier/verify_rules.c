@@ -37,7 +37,8 @@ static const OptionDef option_table[] = {
      .kind = OPT_TEXT,
      .at = offsetof(VerifyArguments, out),
      .value = "FILE",
-     .help = "Writes the rules with their verdicts to FILE."},
+     .help = "Writes the rules with their verdicts to FILE. Comments before and after rules are "
+             "kept, those inside a rule are not."},
     {.name = "json",
      .kind = OPT_TEXT,
      .at = offsetof(VerifyArguments, json),

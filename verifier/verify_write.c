@@ -35,6 +35,7 @@ bool program_write_rules(VerifyProgram *p) {
         text_add(&t, k ? "\n" : "");
         rule_print(rule, &t);
     }
+    rules_end_print(&p->set, &t);
     world_free(w);
     return file_write(p->o.out, t.data ? t.data : "", t.size, &p->error);
 }

@@ -62,7 +62,7 @@ static const AttrDef dft_attrs[] = {
     [AXIS] = {"axis", A_INT, "1", .axes = true, .draw = "0 1 -2"},
     [LENGTH] = {"length", A_INT, "0", .draw = "0 3 5"}, /* 0: all of the signal */
     [INVERSE] = {"inverse", A_ENUM, "no", "no yes", .draw = "no yes"},
-    [ONESIDED] = {"onesided", A_ENUM, "no", "no yes", .draw = "no"},
+    [ONESIDED] = {"onesided", A_ENUM, "no", "no yes", .draw = "no yes"},
     {0},
 };
 
@@ -89,12 +89,21 @@ static const char *shape_dft(Call *c) {
     c->out[0].dim.v[x.n - 1] = poly_int(c->w, half && inverse ? 1 : 2);
     return why;
 }
-/* The inverse of half a spectrum has no definition: its other half would be read backwards. */
+/* The inverse of half a spectrum, whose second half is the mirrored conjugate of the first: those
+   places k of the first half that the second half mirrors, 1 <= k and 2 k < n, count twice. */
+static Ex inverse_of_half(Call *c, Transform t) {
+    const Poly k = t.k.v[0], doubled = poly(c, "k + k", k);
+    const Cond mirrored =
+        both(c, when_ge(c, k, poly(c, "1")), when_ge(c, t.n, poly(c, "k + 1", doubled)));
+    t.there = both(c, t.there, when_ge(c, t.n, doubled));
+    t.x.re = when(c, mirrored, add(c, t.x.re, t.x.re), t.x.re);
+    if (t.x.im) t.x.im = when(c, mirrored, add(c, t.x.im, t.x.im), t.x.im);
+    return sum_part(c, &t, false);
+}
 static Ex define_dft(Call *c, Dims i) {
     const int a = axis(c, AXIS, i.n), last = i.n - 1;
     const bool inverse = word(c, INVERSE);
     const Poly n = places_of(c);
-    if (inverse && word(c, ONESIDED)) return 0;
     const Dims k = bound(c, (Dims){1, {n}});
     const Transform t = {.k = k,
                          .n = n,
@@ -102,7 +111,8 @@ static Ex define_dft(Call *c, Dims i) {
                          .there = when_ge(c, poly(c, "n - 1", c->in[0]->dim.v[a]), k.v[0]),
                          .x = number_at(c, dims_with(i, a, k.v[0]), last),
                          .backwards = inverse};
-    const Ex y = transformed(c, &t, i.v[last]);
+    const Ex y =
+        inverse && word(c, ONESIDED) ? inverse_of_half(c, t) : transformed(c, &t, i.v[last]);
     return inverse ? divide(c, y, size(c, n)) : y;
 }
 static int params_dft(Call *c, int64_t param[]) {

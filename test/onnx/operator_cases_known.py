@@ -183,21 +183,18 @@ def causalconv(case):
 
 
 def dft(case):
-    case.attrs = {
-        "axis": int(case.draw("axis")),
-        "inverse": case.draw("inverse"),
-        "length": int(case.draw("length")),
-    }
-    case.inputs = [case.tensor(3, 4, 2 if case.attrs["inverse"] == "yes" else 1 + case.below(2))]
+    words = {word: case.draw(word) for word in ("inverse", "onesided")}
+    length, axis = int(case.draw("length")), int(case.draw("axis"))
+    case.attrs = {"axis": axis, "length": length, **words}
+    inverse, half = (word == "yes" for word in words.values())
+    parts = 2 if inverse else 1 if half else 1 + case.below(2)
+    case.inputs = [case.tensor(3, 4, parts)]
     x = case.inputs[0].astype("f8")
-    signal = x[..., 0] + (1j * x[..., 1] if x.shape[-1] == 2 else 0)
-    turn = np.fft.ifft if case.attrs["inverse"] == "yes" else np.fft.fft
-    y = turn(
-        signal,
-        n=case.attrs["length"] or None,
-        axis=case.attrs["axis"] if case.attrs["axis"] >= 0 else -1,
-    )
-    case.expected = [np.stack([y.real, y.imag], -1).astype(np.float32)]
+    signal = x[..., 0] + (1j * x[..., 1] if parts == 2 else 0)
+    turn = ("fft", "rfft", "ifft", "irfft")[2 * inverse + half]
+    y = getattr(np.fft, turn)(signal, n=length or None, axis=axis if axis >= 0 else -1)
+    y = y[..., None] if inverse and half else np.stack([y.real, y.imag], -1)
+    case.expected = [y.astype(np.float32)]
 
 
 def stft(case):

@@ -1,5 +1,6 @@
 """A linear layer on rows that are gathered or repeated and joined becomes layers on the parts
-(parts.rules, gather.rules)."""
+(parts.rules, gather.rules); inverse transforms of half a spectrum become products
+(fourier.rules)."""
 
 import os, subprocess
 import numpy, onnx, onnxruntime, pytest
@@ -15,9 +16,9 @@ def floats(*shape):
     return DRAW.normal(size=shape).astype("f")
 
 
-def rewritten(tmp_path, *model, rules):
+def rewritten(tmp_path, *model, rules, **about):
     """Rewrites a model with these rules of the library: (operators of the result, both paths)."""
-    path, out = save(tmp_path / "m.onnx", *model), tmp_path / "o.onnx"
+    path, out = save(tmp_path / "m.onnx", *model, **about), tmp_path / "o.onnx"
     words = [PROGRAM, str(path), str(out), "--measure-with", EAGER, "--quiet"]
     for file, name in rules:
         words += ["--rules", os.path.join(LIBRARY, file + ".rules"), "--enable", name]
@@ -214,3 +215,47 @@ def test_what_is_split_behind_a_sigmoid_is_made_apart(tmp_path):
     kinds, *paths = rewritten(tmp_path, *given, rules=[("apart", name) for name in names])
     assert "Split" not in kinds and kinds.count("MatMul") == 2, kinds
     agree(*paths, {"x": floats(*size)})
+
+
+def irfft(shape, axis, length, side):
+    """An inverse DFT from half of a spectrum, of real and imaginary parts that are put side by
+    side or of complex numbers."""
+    attrs = {"inverse": 1, "onesided": 1}
+    known = {"axis": numpy.array(axis)} | ({"n": numpy.array(length)} if length else {})
+    nodes = [helper.make_node("DFT", ["z", "n" if length else "", "axis"], ["y"], **attrs)]
+    if side:
+        nodes.insert(0, helper.make_node("Concat", ["re", "im"], ["z"], axis=-1))
+    names = ("re", "im") if side else ("z",)
+    inputs = [tensor(n, [*shape, 2 - side]) for n in names]
+    made = [*shape, 1]
+    made[axis] = length or 2 * shape[axis] - 2
+    return (nodes, inputs, [tensor("y", made)], known), {n: floats(*shape, 2 - side) for n in names}
+
+
+@pytest.mark.parametrize(
+    "shape, axis, length, rules",
+    [
+        ([2, 3, 7], 2, None, ["half"]),
+        ([2, 3, 7], 2, 12, ["half-length"]),
+        ([2, 3, 7], 2, 13, ["half-length"]),
+        ([2, 7, 3], 1, 12, ["half-columns"]),
+        ([2, 7, 3], 1, 9, ["half-columns"]),
+        ([2, 3, 7], 2, 12, ["half-parts"]),
+        ([2, 3, 7], 2, 15, ["half-parts"]),
+        ([2, 7, 3], 1, 13, ["half-parts-columns"]),
+        ([2, 2, 7, 3], 2, 12, ["half-columns", "dft-axes-inverse-half"]),
+    ],
+)
+def test_half_of_a_spectrum(tmp_path, shape, axis, length, rules):
+    """As at the end of vocoders, and of filters in the frequency domain. A length may cut the
+    spectrum or fill it with zeros."""
+    given, feed = irfft(shape, axis, length, int("parts" in rules[0]))
+    names = [r if r.startswith("dft") else f"dft-matmul-inverse-{r}" for r in rules]
+    kinds, *paths = rewritten(
+        tmp_path, *given, opset=20, rules=[("fourier", name) for name in names]
+    )
+    assert "MatMul" in kinds and "DFT" not in kinds, kinds
+    z = numpy.concatenate((feed["re"], feed["im"]), -1) if "re" in feed else feed["z"]
+    signal = numpy.fft.irfft(z[..., 0] + 1j * z[..., 1], length, axis)
+    out = onnxruntime.InferenceSession(paths[1], providers=["CPUExecutionProvider"]).run(None, feed)
+    numpy.testing.assert_allclose(out[0][..., 0], signal, rtol=1e-4, atol=1e-5)

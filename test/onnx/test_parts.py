@@ -89,6 +89,48 @@ def test_edges(tmp_path):
     agree(*paths, {"x": floats(8, 5)} | places)
 
 
+@pytest.mark.parametrize("index", [[20], [6, 4]])
+@pytest.mark.parametrize(
+    "parts, act, bias, rules",
+    [
+        ("x", None, False, [("gather", "matmul-gather-batch")]),
+        ("x", None, True, [("gather", "linear-gather-batch")]),
+        ("xz", None, False, [("parts", "matmul-gathers-batch")]),
+        ("xz", None, True, [("parts", "linear-gathers-batch")]),
+        ("xzt", None, False, [("parts", "matmul-gathers-batch-third")]),
+        ("xz", "Relu", False, [("parts", "matmul-gathers-batch-relu")]),
+        ("xz", "Relu", True, [("parts", "linear-gathers-batch-relu")]),
+    ],
+)
+def test_spans(tmp_path, index, parts, act, bias, rules):
+    """As for the ends of spans, rows are taken from a table of each batch. An index may count from
+    the end. The part t is known for each span."""
+    sizes = {"x": [2, 5, 3], "z": [2, 6, 4], "t": [2, *index, 2]}
+    feed = {n: floats(*sizes[n]) for n in parts}
+    inputs = [tensor(n, sizes[n]) for n in parts]
+    nodes, names = [], []
+    for n in parts:
+        names.append(n if n == "t" else n + "taken")
+        if n != "t":
+            feed[n + "at"] = DRAW.integers(-sizes[n][1], sizes[n][1], index)
+            inputs.append(helper.make_tensor_value_info(n + "at", TensorProto.INT64, index))
+            nodes.append(helper.make_node("Gather", [n, n + "at"], names[-1:], axis=1))
+    read = names[0]
+    if len(parts) > 1:
+        nodes.append(helper.make_node("Concat", names, ["c"], axis=-1))
+        read = "c"
+    if act:
+        nodes.append(helper.make_node(act, [read], ["a"]))
+        read = "a"
+    nodes.append(helper.make_node("MatMul", [read, "w"], ["m" if bias else "y"]))
+    nodes += [helper.make_node("Add", ["b", "m"], ["y"])] * bias
+    known = {"w": floats(sum(sizes[n][-1] for n in parts), 6)} | ({"b": floats(6)} if bias else {})
+    given = nodes, inputs, [tensor("y", [2, *index, 6])], known
+    kinds, *paths = rewritten(tmp_path, *given, rules=rules, opset=20)
+    assert kinds.index("MatMul") < kinds.index("Gather") and "Concat" not in kinds, kinds
+    agree(*paths, feed)
+
+
 @pytest.mark.parametrize("left", [True, False])
 @pytest.mark.parametrize("taking", ["GatherND", "Gather"])
 def test_experts(tmp_path, taking, left):

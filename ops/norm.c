@@ -199,8 +199,8 @@ static Ex define_groupnorm(Call *c, Dims i) {
     return normal_in_group(c, i, poly(c, "g*c", d.v[0], channels), channels,
                            real(c, GROUP_EPSILON));
 }
-/* One number for each channel, as a view of the sizes of y, whose channels are split into groups.
- */
+/* One number for each channel, as a view of the sizes of y, whose channels are split into
+   groups. */
 static View channel_numbers(const View *v, const View *y) {
     View all = *y;
     all.slot = v->slot, all.offset = v->offset;

@@ -88,30 +88,6 @@ static void test_reads_and_prints(void **state) {
     close_fixture(&f);
 }
 
-static void test_comments_after_the_last_rule_stay(void **state) {
-    (void)state;
-    Fixture f;
-    open_fixture(&f);
-    const char *after = "# an idea\n# of two lines\n\n# another";
-    const char *text = arena_format(f.arena, "%s\n%s", merge, after);
-    RuleSet set = {0}, again = {0}, none = {0};
-    assert_true(rules_parse(f.arena, "one", text, strlen(text), &set, &f.error));
-    assert_string_equal(set.end, "an idea\nof two lines\n\nanother\n");
-    Text t = text_new(f.arena);
-    rule_print(&set.v[0], &t), rules_end_print(&set, &t);
-    assert_true(rules_parse(f.arena, "again", t.data, t.size, &again, &f.error));
-    assert_string_equal(again.end, set.end);
-    const char *second = "rule another\n  %x : F [n]\nfrom\n  %y = relu %x\n  out %y\nto\n"
-                         "  %y = relu %x\n  out %y\n";
-    assert_true(rules_parse(f.arena, "two", second, strlen(second), &set, &f.error));
-    assert_string_equal(set.v[1].section, again.end); /* it stays between the files */
-    assert_string_equal(set.end, "");
-    assert_true(rules_parse(f.arena, "three", after, strlen(after), &none, &f.error));
-    assert_int_equal(none.n, 0);
-    assert_string_equal(none.end, again.end);
-    close_fixture(&f);
-}
-
 static void test_instances(void **state) {
     (void)state;
     Fixture f;
@@ -594,7 +570,6 @@ static void test_variables_are_the_rules_own(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reads_and_prints),
-        cmocka_unit_test(test_comments_after_the_last_rule_stay),
         cmocka_unit_test(test_instances),
         cmocka_unit_test(test_identifier_ignores_names),
         cmocka_unit_test(test_identifier_of_names_in_quotients),

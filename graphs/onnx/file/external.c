@@ -111,8 +111,8 @@ static bool decimal(Slice s, size_t *out) {
     return true;
 }
 
-/* Returns a relative path without parts "." and "..", as ONNX Runtime reads it, or NULL if it leaves
-   the model's folder. */
+/* Returns a relative path without parts "." and "..", as ONNX Runtime reads it, or NULL if it
+   leaves the model's folder. */
 static const char *within_folder(Arena *a, const char *path) {
     char *out = ARENA_NEW(a, char, strlen(path) + 1);
     size_t used = 0;

@@ -16,10 +16,10 @@ def floats(*shape):
     return DRAW.normal(size=shape).astype("f")
 
 
-def rewritten(tmp_path, *model, rules, **about):
+def rewritten(tmp_path, *model, rules, words=(), **about):
     """Rewrites a model with these rules of the library: (operators of the result, both paths)."""
     path, out = save(tmp_path / "m.onnx", *model, **about), tmp_path / "o.onnx"
-    words = [PROGRAM, str(path), str(out), "--measure-with", EAGER, "--quiet"]
+    words = [PROGRAM, str(path), str(out), "--measure-with", EAGER, "--quiet", *words]
     for file, name in rules:
         words += ["--rules", os.path.join(LIBRARY, file + ".rules"), "--enable", name]
     subprocess.run(words, check=True, capture_output=True)
@@ -300,4 +300,22 @@ def test_half_of_a_spectrum(tmp_path, shape, axis, length, rules):
     z = numpy.concatenate((feed["re"], feed["im"]), -1) if "re" in feed else feed["z"]
     signal = numpy.fft.irfft(z[..., 0] + 1j * z[..., 1], length, axis)
     out = onnxruntime.InferenceSession(paths[1], providers=["CPUExecutionProvider"]).run(None, feed)
+    numpy.testing.assert_allclose(out[0][..., 0], signal, rtol=1e-4, atol=1e-5)
+
+
+def test_an_identity_is_left_to_the_target(tmp_path):
+    """The file may not grow by the matrix of the transform, so the target makes it as it loads the
+    file, beginning with an identity."""
+    given, feed = irfft([2, 3, 40], 2, 79, 0)
+    words = ["--max-growth", "20000"]
+    kinds, *paths = rewritten(
+        tmp_path,
+        *given,
+        opset=20,
+        rules=[("fourier", "dft-matmul-inverse-half-length")],
+        words=words,
+    )
+    assert "MatMul" in kinds and "EyeLike" in kinds, kinds
+    out = onnxruntime.InferenceSession(paths[1], providers=["CPUExecutionProvider"]).run(None, feed)
+    signal = numpy.fft.irfft(feed["z"][..., 0] + 1j * feed["z"][..., 1], 79, 2)
     numpy.testing.assert_allclose(out[0][..., 0], signal, rtol=1e-4, atol=1e-5)

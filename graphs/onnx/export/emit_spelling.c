@@ -323,6 +323,12 @@ bool export_trains_by_input(Draft *d, int attr) {
     (void)attr;
     return draft_slot(d, 2, constant_integer(d->w, DT_BOOL, true));
 }
+bool export_shape_like(Draft *d, int attr) {
+    const Value zero = constant_real(d->w, DT_FLOAT, 0);
+    const Value like =
+        node_call(d->w, &op_broadcast, 1, &zero, (NamedList[]){{"shape", d->attr[attr].ints}, {0}});
+    return like ? draft_slot(d, 0, like) : draft_fail(d, "sizes that cannot be written");
+}
 bool export_dtype(Draft *d, int attr) { return draft_put(d, "dtype", attr); }
 bool export_axis_dft(Draft *d, int attr) { return draft_input(d, attr, 2, false); }
 bool export_length_stft(Draft *d, int attr) {

@@ -71,6 +71,46 @@ def test_weighed_pairs(tmp_path):
     agree(*paths, {"x": floats(1, 6, 1, 5), "z": floats(1, 1, 7, 5)})
 
 
+@pytest.mark.parametrize(
+    "parts, rule",
+    [
+        ("xt", "linear-stretched"),
+        ("tx", "linear-stretched-turned"),
+        ("tz", "linear-neighbour"),
+        ("xtz", "linear-edge"),
+    ],
+)
+def test_messages(tmp_path, parts, rule):
+    """As in networks that pass messages: x is the row of a node, t is known for each of its edges,
+    and z is the row of the neighbour, from a list of all neighbours. An index may count from the
+    end."""
+    sizes = {"x": [2, 6, 1, 3], "t": [2, 6, 4, 5], "z": [2, 9, 2]}
+    nodes = {
+        "x": [helper.make_node("Expand", ["x", "to"], ["xs"])],
+        "t": [helper.make_node("Identity", ["t"], ["ts"])],
+        "z": [
+            helper.make_node("Gather", ["z", "i"], ["g"], axis=1),
+            helper.make_node("Reshape", ["g", "apart"], ["zs"]),
+        ],
+    }
+    feed = {n: floats(*sizes[n]) for n in parts}
+    inputs = [tensor(n, sizes[n]) for n in parts]
+    if "z" in parts:
+        feed["i"] = DRAW.integers(-9, 9, 24)
+        inputs.append(helper.make_tensor_value_info("i", TensorProto.INT64, [24]))
+    known = {"to": numpy.array([2, 6, 4, 3]), "apart": numpy.array([2, 6, 4, 2])}
+    known = {n: v for n, v in known.items() if {"to": "x", "apart": "z"}[n] in parts}
+    known["w"] = floats(sum(sizes[n][-1] for n in parts), 7)
+    made = [node for n in parts for node in nodes[n]] + [
+        helper.make_node("Concat", [n + "s" for n in parts], ["c"], axis=-1),
+        helper.make_node("MatMul", ["c", "w"], ["y"]),
+    ]
+    given = made, inputs, [tensor("y", [2, 6, 4, 7])], known
+    kinds, *paths = rewritten(tmp_path, *given, rules=[("parts", rule)])
+    assert "Concat" not in kinds and kinds.count("MatMul") == len(parts), kinds
+    agree(*paths, feed)
+
+
 def test_edges(tmp_path):
     """As for the messages in a graph network, rows are taken by two lists of indices."""
     nodes = [

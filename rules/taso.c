@@ -113,9 +113,8 @@ static void count_refusal(Arena *a, TasoRefusals *list, int number, const char *
 }
 
 bool taso_is(const void *bytes, size_t n) {
-    enum { FIRST_FIELD = 10 /* field 1, a message: a rule */ };
     const unsigned char *b = bytes;
-    if (!n || b[0] != FIRST_FIELD) return false;
+    if (!n || b[0] > '\n') return false; /* protobuf begins with the number of a field */
     for (size_t k = 0; k < n && k < 256; k++)
         if (b[k] < '\t') return true;
     return false;

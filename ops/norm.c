@@ -199,26 +199,19 @@ static Ex define_groupnorm(Call *c, Dims i) {
     return normal_in_group(c, i, poly(c, "g*c", d.v[0], channels), channels,
                            real(c, GROUP_EPSILON));
 }
-/* One number for each channel, as a view of the sizes of y, whose channels are split into
-   groups. */
-static View channel_numbers(const View *v, const View *y) {
-    View all = *y;
-    all.slot = v->slot, all.offset = v->offset;
-    for (int a = 0; a < y->rank; a++) all.stride[a] = 0;
-    all.stride[1] = v->stride[0] * y->dim[2], all.stride[2] = v->stride[0];
-    return all;
-}
 /* For many axes, with which lowering has more indices than a step has axes. */
 static int steps_groupnorm(Call *c, const View in[], const View out[], StepBuf *b) {
     enum { LOWERED = 4 };
     double epsilon;
     const int64_t groups = step_size(b, intof(c, GROUPS));
     if (in[X].rank <= LOWERED || in[X].rank == STEP_RANK || in[X].dtype != DT_FLOAT || groups < 1 ||
-        !ex_number(c->w, real(c, GROUP_EPSILON), &epsilon))
+        in[X].dim[1] < groups || !ex_number(c->w, real(c, GROUP_EPSILON), &epsilon))
         return 0;
     const int64_t each = in[X].dim[1] / groups; /* channels */
+    const View scales = per_axis_view(&in[SCALE], &out[0], 1),
+               biases = per_axis_view(&in[BIAS], &out[0], 1);
     const View x = view_split(&in[X], 1, each), y = view_split(&out[0], 1, each),
-               scale = channel_numbers(&in[SCALE], &y), bias = channel_numbers(&in[BIAS], &y);
+               scale = view_split(&scales, 1, each), bias = view_split(&biases, 1, each);
     View mean, factor;
     if (!step_buffer(b, DT_FLOAT, 2, x.dim, &mean) || !step_buffer(b, DT_FLOAT, 2, x.dim, &factor))
         return 0;

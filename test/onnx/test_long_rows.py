@@ -111,3 +111,16 @@ def test_group_normalization_of_many_axes(tmp_path, spatial, groups, channels, l
     (want,) = onnxruntime.InferenceSession(tmp_path / "m.onnx").run(None, {"x": x})
     numpy.testing.assert_allclose(numpy.load(tmp_path / "y.npy"), want, rtol=2e-5, atol=1e-5)
     assert "loop" not in said, said
+
+
+def test_group_normalization_without_channels(tmp_path):
+    """With nothing to divide into groups, nothing is computed."""
+    infos = [helper.make_tensor_value_info("x", 1, [1, 0, 2, 3, 4])]
+    result = helper.make_tensor_value_info("y", 1, [1, 0, 2, 3, 4])
+    constants = [numpy_helper.from_array(numpy.zeros(0, "float32"), n) for n in "gh"]
+    nodes = [helper.make_node("GroupNormalization", ["x", "g", "h"], ["y"], num_groups=1)]
+    graph = helper.make_graph(nodes, "g", infos, [result], constants)
+    opsets = [helper.make_opsetid("", 21)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), tmp_path / "m.onnx")
+    program("run-model", tmp_path / "m.onnx", "--output-dir", tmp_path)
+    assert numpy.load(tmp_path / "y.npy").shape == (1, 0, 2, 3, 4)

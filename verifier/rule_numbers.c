@@ -58,7 +58,8 @@ static void note_stated(NumberSide *s, const Graph *stated) {
 static DType held_in(DType result, bool attribute) {
     return attribute && result == DT_DOUBLE ? DT_FLOAT : result;
 }
-/* Whether a node has the number as an attribute that is no element. */
+/* Whether a number in the definition of a node counts as an attribute: the rule states it, and it
+   is no element of the node. */
 static bool is_attribute(const NumberSide *s, const Node *n, Ex number) {
     Attr attr[ATTRS_MAX];
     if (!n->nin || !is_written(s, number)) return false;
@@ -149,20 +150,18 @@ static bool rounds_variable(World *w, const NumberSide *from, const RuleNumber *
                   type_within(from->number[k].type, to->type);
     return !within;
 }
-/* Returns whether a number of either side is rounded in two ways. */
-static bool any_held_unlike(World *w, const NumberSide *from, const NumberSide *to) {
-    const NumberSide *side[] = {from, to};
-    for (int s = 0; s < 2; s++)
-        for (int k = 0; k < side[s]->n; k++) {
-            const RuleNumber *x = &side[s]->number[k];
-            for (int j = 0; j < from->n; j++)
-                if (held_unlike(w, x, &from->number[j])) return true;
-            for (int j = 0; j < to->n; j++)
-                if (held_unlike(w, x, &to->number[j])) return true;
-        }
-    for (int k = 0; k < to->n; k++)
-        if (rounds_variable(w, from, &to->number[k])) return true;
+/* Returns whether a number that occurs in both a and b is rounded in two ways. */
+static bool any_held_unlike(World *w, const NumberSide *a, const NumberSide *b) {
+    for (int k = 0; k < a->n; k++)
+        for (int j = 0; j < b->n; j++)
+            if (held_unlike(w, &a->number[k], &b->number[j])) return true;
     return false;
+}
+static bool rounds_unlike(World *w, const NumberSide *from, const NumberSide *to) {
+    bool found = to->computes || any_held_unlike(w, from, from) || any_held_unlike(w, from, to) ||
+                 any_held_unlike(w, to, to);
+    for (int k = 0; k < to->n && !found; k++) found = rounds_variable(w, from, &to->number[k]);
+    return found;
 }
 /* Returns whether a number that the graph states is 0, infinite or not an integer in the type of
    its elements, but another number in the proof. */
@@ -179,7 +178,7 @@ static bool loses_number(World *w, Arena *arena, const Graph *stated) {
 RuleNumbers rule_numbers(World *w, Arena *arena, const Instance *i) {
     NumberSide from = look_graph(w, arena, &i->from, &i->from_stated),
                to = look_graph(w, arena, &i->to, &i->to_stated);
-    RuleNumbers out = {.rounded_unlike = to.computes || any_held_unlike(w, &from, &to),
+    RuleNumbers out = {.rounded_unlike = rounds_unlike(w, &from, &to),
                        .divide = from.divides || to.divides,
                        .jump = from.jumps || to.jumps,
                        .choice = from.chooses || to.chooses,

@@ -14,13 +14,14 @@
    are cut into blocks; fewer of them are too few for several threads. LEAST_CROSSED: rows side by
    side from which transposing them pays. CROSSED_MOST: elements of a transposed tile, which with
    its copies fits into the second level of the cache. CROSSED_BLOCK: columns of a transposed block
-   of long rows. */
+   of long rows. SHORT_RUN: elements of a run that is copied without a call. */
 enum {
     LEAST_COLUMNS = 32,
     LEAST_LONG_ROWS = 8,
     LEAST_CROSSED = 4,
     CROSSED_MOST = 1 << 15,
-    CROSSED_BLOCK = 256
+    CROSSED_BLOCK = 256,
+    SHORT_RUN = 32
 };
 static bool reads_earlier(const Step *s, int i) {
     const Scalar *c = &s->code[i];
@@ -201,6 +202,16 @@ static bool is_crossed(const Rows *r) {
     return r->view[0].whole && r->view[0].stride != 1 && r->outer.stride[last] == 1 &&
            r->outer.dim[last] >= LEAST_CROSSED;
 }
+/* Finds the runs of a row, given its strides: floats one after another along its last axis, and one
+   distance between runs along the others. */
+static void find_runs(const Rows *r, const int64_t stride[], RowView *v) {
+    const int last = r->inner.rank - 1;
+    if (v->whole || v->stride != 1 || v->view.dtype != DT_FLOAT || r->inner.dim[last] > SHORT_RUN)
+        return;
+    for (int a = 1; a < last; a++)
+        if (stride[a - 1] != stride[a] * r->inner.dim[a]) return;
+    v->run = r->inner.dim[last], v->run_step = stride[last - 1];
+}
 static void make_views(Build *b, Rows *r) {
     const Step *s = b->step;
     const int row_rank = (int)s->param[ROWS_AXES], outer_rank = s->view[0].rank - row_rank;
@@ -232,6 +243,7 @@ static void make_views(Build *b, Rows *r) {
         r->has_halves = r->has_halves || (v->floats && v->size < 4);
         for (int a = 0; a < r->inner.rank - 1; a++)
             v->whole = v->whole && stride[a] == stride[a + 1] * r->inner.dim[a + 1];
+        find_runs(r, stride, v);
     }
     r->crossed = is_crossed(r);
 }

@@ -72,10 +72,12 @@ typedef struct Phase {
 typedef struct RowView {
     View view;
     Kind kind;
-    bool whole;     /* the axes of the row are joined to one */
-    bool floats;    /* of 32 or 16 bits */
-    int64_t stride; /* from one column to the next, or along the last of the row's axes */
-    int size;       /* bytes of an element */
+    bool whole;            /* the axes of the row are joined to one */
+    bool floats;           /* of 32 or 16 bits */
+    int64_t stride;        /* from one column to the next, or along the last of the row's axes */
+    int64_t run, run_step; /* run: elements of the short runs that the row of floats consists of,
+                              or 0; run_step: the distance from one run to the next */
+    int size;              /* bytes of an element */
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
 } RowView;
 typedef struct Rows {

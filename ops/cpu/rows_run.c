@@ -57,23 +57,9 @@ static int64_t next_piece(const Rows *r, int view, int64_t first, int64_t n, int
     for (int a = last - 1; a >= 0; rest /= rows->dim[a--]) *at += rest % rows->dim[a] * stride[a];
     return n < room ? n : room;
 }
-/* For elements first..first+n-1 of a row of floats that consists of short runs at one distance:
-   sets *run to the elements of a run and *step to its distance from the next. False: the row is of
-   another kind, or these are no whole runs. */
-enum { SHORT_RUN = 32 };
-static bool short_runs(const Rows *r, int view, int64_t first, int64_t n, int64_t *run,
-                       int64_t *step) {
-    const RowView *v = &r->view[view];
-    const int64_t *stride = r->inner.stride + (int64_t)view * STEP_RANK;
-    const int last = r->inner.rank - 1;
-    *run = r->inner.dim[last];
-    if (v->whole || v->stride != 1 || v->view.dtype != DT_FLOAT || *run > SHORT_RUN ||
-        first % *run || n % *run)
-        return false;
-    *step = stride[last - 1];
-    for (int a = 1; a < last; a++)
-        if (stride[a - 1] != stride[a] * r->inner.dim[a]) return false;
-    return true;
+/* Whether n elements from `first` on are whole short runs. */
+static bool whole_runs(const RowView *v, int64_t first, int64_t n) {
+    return v->run && first % v->run == 0 && n % v->run == 0;
 }
 /* Copies n elements in runs, with these distances between the beginnings of runs. */
 static void copy_runs(float *to, int64_t to_step, const float *from, int64_t from_step, int64_t run,
@@ -88,9 +74,9 @@ static void copy_runs(float *to, int64_t to_step, const float *from, int64_t fro
 static void load_row(const Rows *r, int view, float *to, const char *row, int64_t first,
                      int64_t n) {
     const RowView *v = &r->view[view];
-    int64_t run, step;
-    if (short_runs(r, view, first, n, &run, &step)) {
-        copy_runs(to, run, (const float *)(const void *)row + first / run * step, step, run, n);
+    if (whole_runs(v, first, n)) {
+        const float *from = (const float *)(const void *)row + first / v->run * v->run_step;
+        copy_runs(to, v->run, from, v->run_step, v->run, n);
         return;
     }
     for (int64_t piece, at; n > 0; n -= piece, first += piece, to += piece) {
@@ -99,9 +85,10 @@ static void load_row(const Rows *r, int view, float *to, const char *row, int64_
     }
 }
 static void store_row(const Rows *r, char *row, const float *from, int64_t first, int64_t n) {
-    int64_t run, step;
-    if (short_runs(r, 0, first, n, &run, &step)) {
-        copy_runs((float *)(void *)row + first / run * step, step, from, run, run, n);
+    const RowView *v = &r->view[0];
+    if (whole_runs(v, first, n)) {
+        float *to = (float *)(void *)row + first / v->run * v->run_step;
+        copy_runs(to, v->run_step, from, v->run, v->run, n);
         return;
     }
     for (int64_t piece, at; n > 0; n -= piece, first += piece, from += piece) {

@@ -314,6 +314,13 @@ def irfft(shape, axis, length, side):
     return (nodes, inputs, [tensor("y", made)], known), {n: floats(*shape, 2 - side) for n in names}
 
 
+def gives_irfft(path, feed, length, axis):
+    z = numpy.concatenate((feed["re"], feed["im"]), -1) if "re" in feed else feed["z"]
+    signal = numpy.fft.irfft(z[..., 0] + 1j * z[..., 1], length, axis)
+    out = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, feed)
+    numpy.testing.assert_allclose(out[0][..., 0], signal, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     "shape, axis, length, rules",
     [
@@ -337,10 +344,7 @@ def test_half_of_a_spectrum(tmp_path, shape, axis, length, rules):
         tmp_path, *given, opset=20, rules=[("fourier", name) for name in names]
     )
     assert "MatMul" in kinds and "DFT" not in kinds, kinds
-    z = numpy.concatenate((feed["re"], feed["im"]), -1) if "re" in feed else feed["z"]
-    signal = numpy.fft.irfft(z[..., 0] + 1j * z[..., 1], length, axis)
-    out = onnxruntime.InferenceSession(paths[1], providers=["CPUExecutionProvider"]).run(None, feed)
-    numpy.testing.assert_allclose(out[0][..., 0], signal, rtol=1e-4, atol=1e-5)
+    gives_irfft(paths[1], feed, length, axis)
 
 
 def test_an_identity_is_left_to_the_target(tmp_path):
@@ -356,6 +360,4 @@ def test_an_identity_is_left_to_the_target(tmp_path):
         words=words,
     )
     assert "MatMul" in kinds and "EyeLike" in kinds, kinds
-    out = onnxruntime.InferenceSession(paths[1], providers=["CPUExecutionProvider"]).run(None, feed)
-    signal = numpy.fft.irfft(feed["z"][..., 0] + 1j * feed["z"][..., 1], 79, 2)
-    numpy.testing.assert_allclose(out[0][..., 0], signal, rtol=1e-4, atol=1e-5)
+    gives_irfft(paths[1], feed, 79, 2)

@@ -146,14 +146,14 @@ static bool linked_outside(Model *m, const char *path) {
 /* Maps an external file, unless it is mapped already. Returns NULL with the error set if it
    cannot. */
 static MappedFile *map_file(Model *m, const char *location, const char *place, Error *e) {
-    const char *within = within_folder(m->w->arena, location),
-               *path = arena_format(m->w->arena, "%s%s", m->folder, within ? within : "");
+    const char *within = within_folder(m->w->arena, location);
     for (MappedFile *f = m->external; f && within; f = f->next)
         if (strcmp(f->path, within) == 0) return f;
     if (!location[0]) {
         error_set(e, E_INVALID, place, "external data without the name of a file");
         return NULL;
     }
+    const char *path = arena_format(m->w->arena, "%s%s", m->folder, within ? within : "");
     if (!within || linked_outside(m, path)) {
         error_set(e, E_INVALID, place, "external data outside the model's folder: %s", location);
         return NULL;

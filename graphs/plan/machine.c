@@ -116,28 +116,36 @@ static bool measure(const Backend *b, Device *d, Machine *m, Error *e) {
 
 /* Rate k of the machine: that of arithmetic, then those of the levels. The cost file keeps their
    inverses, seconds per operation or byte, because it keeps the smallest number. */
+static const char *const rate_key[] = {"flops", "level 1", "level 2", "level 3", "memory"};
 static double *rate(Machine *m, int k) { return k ? &m->level[k - 1].bandwidth : &m->flops; }
 
+/* Reads the rates of the device from the cost file; false if one is missing. */
+static bool read_rates(CostDb *db, const char *device, Machine *m) {
+    bool there = true;
+    for (int k = 0; k <= m->n && there; k++) {
+        double seconds;
+        there = costdb_get(db, "machine", device, rate_key[k], &seconds) && seconds > 0;
+        if (there) *rate(m, k) = 1 / seconds;
+    }
+    return there;
+}
+
 bool machine_find(const Backend *b, Device *d, CostDb *db, Machine *m, Error *e) {
-    static const char *const key[] = {"flops", "level 1", "level 2", "level 3", "memory"};
     char identity[IDENTITY], device[IDENTITY + 32];
     if (b->identity(d, identity, sizeof identity))
         return error_set(e, E_ENVIRONMENT, b->name, "the back end does not identify its device");
     snprintf(device, sizeof device, "%s threads %d", identity, b->threads ? b->threads(d) : 0);
-    bool there = db != NULL;
     *m = (Machine){0};
     name_levels(m);
-    for (int k = 0; k <= m->n && there; k++) {
-        double seconds;
-        there = costdb_get(db, "machine", device, key[k], &seconds) && seconds > 0;
-        if (there) *rate(m, k) = 1 / seconds;
-    }
-    if (there) return true;
+    if (db && read_rates(db, device, m)) return true;
     Error why = {0};
     if (!measure(b, d, m, &why)) return error_set(e, why.kind, why.place, "%s", why.reason);
     for (int k = 0; k <= m->n && db; k++)
-        if (!costdb_put(db, "machine", device, key[k], 1 / *rate(m, k), e)) return false;
-    return true;
+        if (!costdb_put(db, "machine", device, rate_key[k], 1 / *rate(m, k), e)) return false;
+    /* The inverse of an inverse may differ in its last bit, and what is printed of it in a digit:
+       this run shows what later runs read. */
+    return !db || read_rates(db, device, m) ||
+           error_set(e, E_ENVIRONMENT, "costs", "the cost file does not keep what is written");
 }
 
 void machine_print(const Machine *m, Text *t) {

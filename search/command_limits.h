@@ -112,6 +112,9 @@ enum {
 #define AS_FAST 1.003 /* below: a candidate with fewer applications counts as equally fast */
 /* Below: the candidate may turn out fastest when both are timed anew. */
 #define CANDIDATE_RIVAL 1.02
+/* Once the fastest are confirmed: a candidate whose first time is below this multiple of what was
+   confirmed is confirmed, too. */
+#define CONFIRM_AGAIN 0.96
 /* What each further rule at a place must gain, as a share of the part's time: among rewritings that
    noise cannot tell apart, the simplest is preferred. */
 #define RULE_COSTS 5e-3

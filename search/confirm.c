@@ -13,6 +13,7 @@
    replace the candidate. */
 #include "search/confirm.h"
 #include "search/command_limits.h"
+#include "search/stop.h"
 #include <math.h>
 
 #define PRIOR 0.012    /* prior: standard deviation of the logarithm of a batch's ratio */
@@ -181,6 +182,7 @@ bool confirm(CommandSearch *s, double until, int *best) {
     Rivals r = rivals_of(s, *best);
     if (s->r->o->frozen) look_up_rivals(s, &r);
     else if (!time_rivals(s, until, &r)) return false;
+    for (int k = 0; k < r.nrival; k++) s->candidate[r.rival[k].candidate].confirmed = true;
     const int at = fastest(s, &r);
     *best = at < 0 ? 0 : r.rival[at].candidate;
     if (at >= 0 && !s->r->o->frozen)
@@ -190,4 +192,31 @@ bool confirm(CommandSearch *s, double until, int *best) {
                 run_seconds(s->r), r.nrival, r.rival[at].nbatch, exp(log_ratio(s, &r, at)),
                 SURE * error_of(&r.rival[at]), r.control.nbatch ? exp(mean(&r.control)) : 1);
     return true;
+}
+
+/* Returns the fastest of the candidates that were, or were not, confirmed; 0: there is none. */
+static int fastest_candidate(const CommandSearch *s, bool confirmed) {
+    int best = 0;
+    for (int k = 1; k < s->ncandidate; k++) {
+        const ModelCandidate *c = &s->candidate[k];
+        if (c->confirmed == confirmed && c->ratio > 0 &&
+            (!best || c->ratio < s->candidate[best].ratio))
+            best = k;
+    }
+    return best;
+}
+
+bool confirm_best(CommandSearch *s, double until, int *best) {
+    Stop stop = stop_open(s->r, s->device, "confirming", until);
+    bool good = confirm(s, until, best);
+    for (int round = 1; good && !stop_here(&stop, round); round++) {
+        const int next = fastest_candidate(s, false);
+        const double least =
+            *best ? fmin(CONFIRM_AGAIN * s->candidate[*best].ratio, RUN_GAIN) : RUN_GAIN;
+        if (!next || s->candidate[next].ratio > least) break;
+        *best = next;
+        good = confirm(s, until, best);
+        *best = fastest_candidate(s, true);
+    }
+    return good && stop_keep(&stop);
 }

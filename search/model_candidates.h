@@ -20,6 +20,7 @@ typedef struct ModelCandidate {
     char digest[33];    /* of the bytes of its file */
     char *path;         /* path of its file; NULL: it was not written */
     double ratio;       /* its time / the original's; < 0: not known, or it failed */
+    bool confirmed;     /* the ratio is that of a later, more careful timing (confirm.h) */
 } ModelCandidate;
 
 typedef struct TargetProcess {

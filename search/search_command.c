@@ -194,7 +194,7 @@ static bool gains_what_counts(const SizeGain *x) { return x->ratio > 0 && x->rat
 static bool confirm_winner(CommandSearch *s, int best, Derivation *d) {
     Run *r = s->r;
     if (best && !may_count(s, s->candidate[best].ratio)) best = 0;
-    if (best && !confirm(s, s->confirm_until, &best)) return false;
+    if (best && !confirm_best(s, s->confirm_until, &best)) return false;
     SizeGain gain = first_sizes_gain(s, &s->candidate[0]);
     if (best && !other_sizes_time(s, &s->candidate[best], &gain)) return false;
     command_keep_reason(s);

@@ -274,19 +274,24 @@ return (2.0 if part and count else 1.0) * (1.3 if {body} else 1)
     assert not said["changed"], done.stdout
 
 
-def test_the_best_of_several_is_found_anew(run, pricing, tmp_path):
-    """In the first timing a scaled normalization is best, in all later ones a product and a sum."""
-    body = """
+@pytest.mark.parametrize("first, later", [(1.7, 1.9), (1.2, 1.9), (1.2, 2.6)])
+def test_the_best_of_several_is_found_anew(run, pricing, tmp_path, first, later):
+    """In the first timing a scaled normalization is best, by little or by far; in all later ones a
+    product and a sum."""
+    body = f"""
 found = kinds(graph)
 if part or len(found) == 5:
     return 0.5 * len(found)
 first, seen[path] = path not in seen, 1
 scaled = "BatchNormalization" in found
-return (1.7 if scaled else 1.71) if first else (1.9 if scaled else 1.6)
+return ({first} if scaled else 1.71) if first else ({later} if scaled else 1.6)
 """
-    done, out, said = run(chain(tmp_path / "m.onnx"), *pricing(body))
-    assert said["changed"]
+    target = pricing(body)
+    done, out, said = run(chain(tmp_path / "m.onnx"), *target)
+    assert said["changed"], done.stdout
     assert "BatchNormalization" not in [node.op_type for node in out.graph.node], done.stdout
+    frozen, again, _ = run(tmp_path / "m.onnx", *target, "--frozen")
+    assert again == out and "not in the cost file" not in frozen.stdout
 
 
 def test_no_rule_applies(run, pricing, tmp_path):

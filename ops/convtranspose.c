@@ -138,31 +138,66 @@ static int kernel(const Step *s, void *const slot[]) {
     return 0;
 }
 
-/* ---- Steps, one convolution per phase: the outputs i with (i + p) mod s = r see every s-th place
-   of the kernel, from r on, and neighbouring inputs. That is a convolution with these places of the
-   kernel in reverse order, which writes every s-th element of y. With n spatial axes there are s^n
-   phases, for each group; a depthwise convolution (one channel per group) takes all groups at
-   once. */
+/* ---- Steps, one convolution per phase: the outputs i with (i + p) mod s = r see some of the
+   places of the kernel, one after another at equal distances, and neighbouring inputs (without
+   dilation, every s-th place from r on). That is a convolution with these places of the kernel in
+   reverse order, which writes every s-th element of y. With n spatial axes there are s^n phases,
+   for each group; a depthwise convolution (one channel per group) takes all groups at once. */
 typedef struct Axis {
     int64_t stride, pad, dilation;
 } Axis;
 
-/* Narrows the views v of a convolution along axis a to the outputs of phase r, and sets its pads.
-   Returns false if there is nothing to sum. */
-static bool residue(const Axis *at, int a, int64_t r, View v[3], int64_t *begin, int64_t *end) {
-    View *y = &v[0], *x = &v[1], *w = &v[2];
-    const int64_t s = at->stride, size = w->dim[a], first = ((r - at->pad) % s + s) % s,
-                  taps = size > r ? (size - r + s - 1) / s : 0;
-    if (!taps) return false;
-    y->dim[a] = y->dim[a] > first ? (y->dim[a] - first + s - 1) / s : 0;
-    y->offset += first * y->stride[a], y->stride[a] *= s;
-    w->offset += (r + s * (taps - 1)) * w->stride[a];
-    w->dim[a] = taps, w->stride[a] *= -s;
-    *begin = at->dilation * (taps - 1) - (first + at->pad - r) / s;
-    if (*begin < 0) *x = view_part(x, a, -*begin, x->dim[a] + *begin), *begin = 0;
-    *end = y->dim[a] + at->dilation * (taps - 1) - x->dim[a] - *begin;
-    if (*end < 0) x->dim[a] += *end, *end = 0;
-    return x->dim[a] > 0;
+static int64_t common_divisor(int64_t a, int64_t b) { return b ? common_divisor(b, a % b) : a; }
+/* The taps of a phase along an axis: places `first`, first + step, .. of the kernel, whose places
+   in x lie `dilation` apart. */
+typedef struct Taps {
+    int64_t first, step, dilation, n;
+} Taps;
+/* Place k of the kernel is a tap of phase r if d*k mod s = r. */
+static Taps taps_of(const Axis *at, int64_t r, int64_t size) {
+    const int64_t s = at->stride, common = common_divisor(s, at->dilation);
+    Taps t = {.step = s / common, .dilation = at->dilation / common};
+    while (t.first < t.step && at->dilation * t.first % s != r) t.first++;
+    if (t.first < t.step && t.first < size) t.n = (size - t.first + t.step - 1) / t.step;
+    return t;
+}
+/* A phase: the views y, x, w of its convolution and, by spatial axis, its pads and its dilation.
+   `all`: the outputs of the phase; y has those of them that see x. */
+typedef struct Phase {
+    View all, y, x, w;
+    int64_t begin[STEP_SPATIAL], end[STEP_SPATIAL], dilation[STEP_SPATIAL];
+} Phase;
+/* Narrows a view along an axis to every s-th place from `first` on. */
+static void every(View *v, int axis, int64_t first, int64_t s) {
+    v->dim[axis] = v->dim[axis] > first ? (v->dim[axis] - first + s - 1) / s : 0;
+    v->offset += first * v->stride[axis], v->stride[axis] *= s;
+}
+/* Narrows a phase along spatial axis j to the outputs of remainder r. Its pads are at most the
+   reach of the kernel: outputs that see only padding are no longer in y. Returns false if no output
+   sees x. */
+static bool residue(const Axis *at, int j, int64_t r, Phase *p) {
+    const int a = j + 2;
+    const int64_t s = at->stride, first = ((r - at->pad) % s + s) % s;
+    const Taps taps = taps_of(at, r, p->w.dim[a]);
+    every(&p->all, a, first, s);
+    every(&p->y, a, first, s);
+    if (!taps.n) return false;
+    const int64_t reach = taps.dilation * (taps.n - 1),
+                  begin = reach - (first + at->pad - at->dilation * taps.first) / s,
+                  unseen = begin > reach ? begin - reach : 0;
+    p->w.offset += (taps.first + taps.step * (taps.n - 1)) * p->w.stride[a];
+    p->w.dim[a] = taps.n, p->w.stride[a] *= -taps.step;
+    p->dilation[j] = taps.n > 1 ? taps.dilation : 1;
+    p->begin[j] = begin - unseen;
+    p->y = view_part(&p->y, a, unseen, p->y.dim[a] - unseen);
+    if (p->begin[j] < 0) {
+        p->x = view_part(&p->x, a, -p->begin[j], p->x.dim[a] + p->begin[j]);
+        p->begin[j] = 0;
+    }
+    p->end[j] = p->y.dim[a] + reach - p->x.dim[a] - p->begin[j];
+    if (p->end[j] > reach) p->y.dim[a] -= p->end[j] - reach, p->end[j] = reach;
+    if (p->end[j] < 0) p->x.dim[a] += p->end[j], p->end[j] = 0;
+    return p->x.dim[a] > 0 && p->y.dim[a] > 0;
 }
 /* The bias of the channels from `from` on, as a view of the sizes of y. */
 static View bias_view(const View *b, const View *y, int64_t from) {
@@ -183,21 +218,26 @@ static void biased_conv(const View v[3], const View *bias, int64_t from, int n,
             b, s, 3,
             (const Scalar[]){{.op = C_ACC}, {.op = C_VIEW, .a = 3}, {.op = C_ADD, .a = 0, .b = 1}});
 }
-static bool add_conv(const View whole[3], const View *bias, const Axis axis[], int64_t phase,
-                     int64_t group, int64_t from, StepBuf *b) {
+/* Adds the steps of a phase: a convolution, after the bias where no tap reaches. */
+static void add_phase(const View whole[3], const View *bias, const Axis axis[], int64_t phase,
+                      int64_t group, int64_t from, StepBuf *b) {
     const int ns = whole[1].rank - 2;
-    int64_t param[64] = {group};
-    View v[3] = {whole[0], whole[1], whole[2]};
+    Phase p = {.all = whole[0], .y = whole[0], .x = whole[1], .w = whole[2]};
+    int64_t param[1 + 4 * STEP_SPATIAL] = {group};
+    bool reached = true;
     for (int a = ns - 1; a >= 0; a--) {
-        const int64_t s = axis[a].stride;
-        if (!residue(&axis[a], a + 2, phase % s, v, &param[1 + ns + a], &param[1 + 2 * ns + a]))
-            return false;
-        phase /= s;
-        param[1 + a] = 1, param[1 + 3 * ns + a] = axis[a].dilation;
+        reached &= residue(&axis[a], a, phase % axis[a].stride, &p);
+        phase /= axis[a].stride;
+        param[1 + a] = 1, param[1 + ns + a] = p.begin[a], param[1 + 2 * ns + a] = p.end[a],
+                  param[1 + 3 * ns + a] = p.dilation[a];
     }
-    if (view_count(&v[0]) == 0) return true;
-    biased_conv(v, bias, from, 1 + 4 * ns, param, b);
-    return true;
+    if (!view_count(&p.all)) return;
+    if (!reached || view_count(&p.y) < view_count(&p.all)) {
+        const View number = bias ? bias_view(bias, &p.all, from) : p.all;
+        if (bias) step_copy(b, &p.all, &number);
+        else step_fill(b, &p.all, 0);
+    }
+    if (reached) biased_conv((const View[3]){p.y, p.x, p.w}, bias, from, 1 + 4 * ns, param, b);
 }
 /* ---- Steps where each phase would be little work, or there are many phases: one convolution
    computes all phases as its channels, s^n of them at each place of x and a few places around it.
@@ -374,20 +414,35 @@ static bool fills_vectors(const View *w, const Axis axis[]) {
     return overlap && channels % LANES == 0 && 2 * extended <= 3 * kernel;
 }
 static bool product_of_windows(const View in[], const View *bias, const View *y, const Axis axis[],
-                               StepBuf *b) {
+                               int64_t group, StepBuf *b) {
     const int ns = in[0].rank - 2;
-    View x = in[0], w = in[1], products;
+    View x = in[0], w = in[1], sums;
     if (!last_axes_joined(&x, ns) || !last_axes_joined(&w, 1 + ns)) return false;
-    const int64_t dim[] = {x.dim[0], w.dim[1], x.dim[2]};
-    const View rows = {w.slot,
+    const int64_t n = x.dim[0], channels = w.dim[0] / group;
+    const int64_t dim[] = {n, group * w.dim[1], x.dim[2]};
+    if (!step_buffer(b, y->dtype, 3, dim, &sums)) return false;
+    const View products = {sums.slot,
+                           sums.dtype,
+                           .rank = 4,
+                           .dim = {n, group, w.dim[1], x.dim[2]},
+                           .stride = {sums.stride[0], w.dim[1] * sums.stride[1], sums.stride[1],
+                                      sums.stride[2]},
+                           .offset = sums.offset},
+               rows = {w.slot,
                        w.dtype,
-                       .rank = 3,
+                       .rank = 4,
                        .offset = w.offset,
-                       .dim = {x.dim[0], w.dim[1], w.dim[0]},
-                       .stride = {0, w.stride[1], w.stride[0]}};
-    if (!step_buffer(b, y->dtype, 3, dim, &products)) return false;
-    step_add(b, S_GEMM, 3, (const View[]){products, rows, x});
-    if (!add_windows(y, &in[0], &in[1], &products, axis, b)) return false;
+                       .dim = {n, group, w.dim[1], channels},
+                       .stride = {0, channels * w.stride[0], w.stride[1], w.stride[0]}},
+               columns = {
+                   x.slot,
+                   x.dtype,
+                   .rank = 4,
+                   .offset = x.offset,
+                   .dim = {n, group, channels, x.dim[2]},
+                   .stride = {x.stride[0], channels * x.stride[1], x.stride[1], x.stride[2]}};
+    step_add(b, S_GEMM, 3, (const View[]){products, rows, columns});
+    if (!add_windows(y, &in[0], &in[1], &sums, axis, b)) return false;
     if (bias)
         step_code(b, step_add(b, S_EWISE, 3, (const View[]){*y, *y, bias_view(bias, y, 0)}), 3,
                   (const Scalar[]){{.op = C_VIEW, .a = 1},
@@ -396,47 +451,51 @@ static bool product_of_windows(const View in[], const View *bias, const View *y,
     return true;
 }
 
-static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
+static bool phase_steps(const View in[], const View *bias, const View *y, const Axis axis[],
+                        int64_t phases, int64_t group, StepBuf *b) {
     static const int exchanged[STEP_RANK] = {1, 0, 2, 3, 4, 5, 6, 7};
+    const int64_t channels = in[1].dim[1];
+    const bool depthwise = channels == 1 && group > 1;
+    const int64_t parts = depthwise ? 1 : group;
+    if (parts * phases > PHASES_MOST || (depthwise && in[1].dim[0] != group)) return false;
+    for (int64_t g = 0; g < parts; g++)
+        for (int64_t k = 0; k < phases; k++) {
+            View v[3] = {view_part(y, 1, g * channels, depthwise ? group : channels),
+                         view_part(&in[0], 1, g * (in[0].dim[1] / parts), in[0].dim[1] / parts),
+                         view_part(&in[1], 0, g * (in[1].dim[0] / parts), in[1].dim[0] / parts)};
+            if (!depthwise) v[2] = view_axes(&v[2], v[2].rank, exchanged);
+            add_phase(v, bias, axis, k, depthwise ? group : 1, g * channels, b);
+        }
+    return true;
+}
+static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     const int ns = in[0].rank - 2;
     const int64_t group = step_size(b, intof(c, GROUP)), channels = in[1].dim[1];
+    const View *bias = c->in[2] ? &in[2] : NULL;
     const int buffers = b->nbuffers, steps = b->n;
     int64_t phases = 1;
+    bool dilated = false;
     Axis axis[STEP_RANK];
     for (int a = 0; a < ns; a++) {
         axis[a] = (Axis){step_size(b, ints(c, STRIDES).v[a]), step_size(b, ints(c, PADS).v[a]),
                          step_size(b, ints(c, DILATIONS).v[a])};
-        if (axis[a].stride > 1 && axis[a].dilation > 1) return 0;
+        dilated |= axis[a].stride > 1 && axis[a].dilation > 1;
         phases = axis[a].stride > PHASES_MOST || phases > PHASES_MOST ? PHASES_MOST + 1
                                                                       : phases * axis[a].stride;
     }
-    const bool some = ns <= STEP_SPATIAL && view_count(&in[0]) > 0 && view_count(&in[1]) > 0 &&
-                      view_count(&out[0]) > 0,
+    if (ns > STEP_SPATIAL || !view_count(&in[0]) || !view_count(&in[1]) || !view_count(&out[0]) ||
+        in[0].dim[1] % group)
+        return 0;
+    const bool some = group == 1 && phases > 1 && !dilated,
                joined = ns == 1 || phases >= PHASES_MANY || channels <= CHANNELS_FEW;
-    if (some && group == 1 && phases > 1 && phases <= PHASES_MOST && channels <= CHANNELS_FEW &&
-        !fills_vectors(&in[1], axis) &&
-        product_of_windows(in, c->in[2] ? &in[2] : NULL, &out[0], axis, b))
+    if (some && phases <= PHASES_MOST && channels <= CHANNELS_FEW && !fills_vectors(&in[1], axis) &&
+        product_of_windows(in, bias, &out[0], axis, group, b))
         return 1;
     b->nbuffers = buffers, b->n = steps;
-    if (some && group == 1 && phases > 1 && joined &&
-        join_phases(in, c->in[2] ? &in[2] : NULL, &out[0], axis, b))
-        return 1;
+    if (some && joined && join_phases(in, bias, &out[0], axis, b)) return 1;
     b->nbuffers = buffers, b->n = steps;
-    const bool depthwise = channels == 1 && group > 1;
-    const int64_t parts = depthwise ? 1 : group;
-    if (!some || parts * phases > PHASES_MOST || in[0].dim[1] % group) return 0;
-    for (int64_t g = 0; g < parts; g++)
-        for (int64_t k = 0; k < phases; k++) {
-            View v[3] = {view_part(&out[0], 1, g * channels, depthwise ? group : channels),
-                         view_part(&in[0], 1, g * (in[0].dim[1] / parts), in[0].dim[1] / parts),
-                         view_part(&in[1], 0, g * (in[1].dim[0] / parts), in[1].dim[0] / parts)};
-            if (!depthwise) v[2] = view_axes(&v[2], v[2].rank, exchanged);
-            else if (in[1].dim[0] != group) return 0;
-            if (!add_conv(v, c->in[2] ? &in[2] : NULL, axis, k, depthwise ? group : 1, g * channels,
-                          b))
-                return 0;
-        }
-    return 1;
+    if (phase_steps(in, bias, &out[0], axis, phases, group, b)) return 1;
+    return product_of_windows(in, bias, &out[0], axis, group, b);
 }
 
 static const OnnxMap onnx[] = {

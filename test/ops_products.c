@@ -130,27 +130,33 @@ static void draw_volumes(Drawn *t) {
     reals(t, DT_FLOAT, 5, (int64_t[]){out, in / group, kernel[0], kernel[1], kernel[2]}, -1, 1);
 }
 
-/* Draws transposed convolutions: kernels as long as several strides, with and without a bias,
-   with few channels, whose phases are joined, or with more. The pads cut the result anywhere within
-   a stride. */
+/* Draws transposed convolutions: kernels as long as several strides or shorter than one, strides
+   and dilations with and without a common divisor, groups, with and without a bias, with few
+   channels, whose phases are joined, or with more. The pads cut the result anywhere within a
+   stride. */
 static void draw_transposed(Drawn *t) {
-    const int64_t in = draw(t, 1, 5), out = draw(t, 1, draw(t, 0, 3) ? 3 : 10);
-    int64_t stride[2], kernel[2], size[2], pad[4];
+    const int64_t group = draw(t, 0, 2) ? 1 : draw(t, 1, 4),
+                  in = group * (group > 1 && draw(t, 0, 1) ? 1 : draw(t, 1, 5)),
+                  out = draw(t, 0, 1) ? draw(t, 1, draw(t, 0, 3) ? 3 : 10) : 1, all = group * out;
+    int64_t stride[2], kernel[2], size[2], pad[4], dilation[2];
     for (int a = 0; a < 2; a++) {
         stride[a] = draw(t, 1, draw(t, 0, 4) ? 3 : 9), size[a] = draw(t, 1, 6);
-        kernel[a] = stride[a] * draw(t, 1, 3) + (draw(t, 0, 4) ? 0 : draw(t, 0, 1));
+        dilation[a] = draw(t, 0, 2) ? 1 : draw(t, 1, 6);
+        kernel[a] = draw(t, 0, 3) ? stride[a] * draw(t, 1, 3) + (draw(t, 0, 4) ? 0 : draw(t, 0, 1))
+                                  : draw(t, 1, 3);
         for (int end = 0; end < 2; end++)
             pad[a + 2 * end] = draw(t, 0, kernel[a] - 1) / (draw(t, 0, 1) ? 2 : 4);
     }
+    attribute(t, "group", "%d", (int)group);
     attribute(t, "strides", "[%d, %d]", (int)stride[0], (int)stride[1]);
     attribute(t, "pads", "[%d, %d, %d, %d]", (int)pad[0], (int)pad[1], (int)pad[2], (int)pad[3]);
-    attribute(t, "dilations", "[1, 1]");
+    attribute(t, "dilations", "[%d, %d]", (int)dilation[0], (int)dilation[1]);
     attribute(t, "extra", "[%d, %d]", (int)draw(t, 0, stride[0] - 1),
               (int)draw(t, 0, stride[1] - 1));
-    t->tolerance = 1e-5;
+    t->tolerance = 1e-5, t->targeted = draw(t, 0, 1);
     reals(t, DT_FLOAT, 4, (int64_t[]){draw(t, 1, 2), in, size[0], size[1]}, -1, 1);
     reals(t, DT_FLOAT, 4, (int64_t[]){in, out, kernel[0], kernel[1]}, -1, 1);
-    if (draw(t, 0, 1)) reals(t, DT_FLOAT, 1, &out, -1, 1);
+    if (draw(t, 0, 1)) reals(t, DT_FLOAT, 1, &all, -1, 1);
 }
 
 /* ---- products of letters: each letter has a size and occurs in some of a, b and y, in any

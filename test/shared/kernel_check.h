@@ -21,7 +21,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { VIEWS = 12, ATTRS = 16, CASES = 150, GAP = 64, SLOTS = VIEWS + STEP_BUFFERS, STEPS = 64 };
+enum { VIEWS = 12, ATTRS = 16, CASES = 150, GAP = 64, SLOTS = VIEWS + STEP_BUFFERS, STEPS = 128 };
 typedef struct Drawn {
     World *w;
     Random random;

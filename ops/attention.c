@@ -210,7 +210,7 @@ static void mix(const Row *r) {
 }
 static void show_scores(const Row *r) {
     const int64_t how = r->s->param[ATTENTION_SHOWN];
-    for (int64_t j = 0; j < r->keys && how < SHOW_WEIGHTS; j++) {
+    for (int64_t j = 0; j < r->keys && how >= SHOW_SCORES && how < SHOW_WEIGHTS; j++) {
         double x = score(r, j);
         if (how != SHOW_SCORES) x = capped(r, x);
         show(r, j, how == SHOW_BIASED ? x + bias(r, j) : x);
@@ -254,6 +254,25 @@ static int kernel(const Step *s, void *const slot[]) {
     return 0;
 }
 
+/* Without a past, present keys and values that nothing reads are left out. */
+static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
+    View view[ATTENTION_VIEWS];
+    int64_t param[ATTENTION_PARAMS] = {[OP_OUTPUTS] = ATTENTION_OUTPUTS};
+    if (c->nout != ATTENTION_OUTPUTS || params(c, param) < 0) return 0;
+    memcpy(view, out, ATTENTION_OUTPUTS * sizeof *view);
+    memcpy(view + ATTENTION_Q, in, (size_t)c->nin * sizeof *view);
+    for (int j = ATTENTION_PRESENT_KEY; j <= ATTENTION_PRESENT_VALUE; j++) {
+        if (!(b->unread >> j & 1) || given(c, PAST_KEY)) continue;
+        view[j].slot = view[ATTENTION_Y].slot, view[j].offset = view[ATTENTION_Y].offset;
+        view[j].dim[2] = 0;
+    }
+    if (b->unread >> ATTENTION_SCORES & 1) param[ATTENTION_SHOWN] = SHOW_NOTHING;
+    Step *s = step_add(b, S_OP, ATTENTION_OUTPUTS + c->nin, view);
+    s->op = c->op->name;
+    step_param(b, s, ATTENTION_PARAMS, param);
+    return 1;
+}
+
 /* There is an entry for each combination of optional attributes, since the exporter leaves out what
    a node need not state: the numbers of heads if there are four axes, and a scale that follows from
    the sizes. */
@@ -281,6 +300,7 @@ const Op op_attention = {
     attrs,
     shape,
     .domain = domain,
+    .steps = write_steps,
     .kernel = kernel,
     .params = params,
     .onnx = onnx,

@@ -29,7 +29,8 @@ enum { ARGMAX_LAST = OP_AXIS + 1, ARGMAX_MINIMUM };
 
 /* The views of `attention`: outputs, then inputs. plan_attention.c replaces two products and a
    softmax by the operator `sdpa`, whose y, q, k and v have the axes batch, head, place, number. Its
-   other outputs have no elements, and its inputs end with the mask. */
+   other outputs have no elements, and its inputs end with the mask. Of `attention`, present keys
+   and values that nothing reads, and that are only the new ones, have no places. */
 enum {
     ATTENTION_Y,
     ATTENTION_PRESENT_KEY,
@@ -72,6 +73,7 @@ enum {
     SDPA_PARAMS
 };
 typedef enum AttentionScores {
+    SHOW_NOTHING = -1, /* nothing reads the scores */
     SHOW_SCORES,
     SHOW_CAPPED,
     SHOW_BIASED,

@@ -1,6 +1,7 @@
 /* attention.c -- attention of floats (defined in ops/attention.c).
 
-   Past and new keys and values are first put together. Then, for each head, blocks of queries are
+   Past and new keys and values are first put together, if there is a past or the result is read.
+   Then, for each head, blocks of queries are
    computed: a product gives their scores, which stay in the cache; one pass over each row adds the
    mask and computes the softmax over the places that the query sees; a second product mixes the
    values. The last block may overlap the block before. Heads are distributed over the threads. */
@@ -11,8 +12,8 @@
 #include <string.h>
 
 /* BLOCK_ELEMENTS: scores of a block, about. FEW_ROWS, MANY_ROWS: the least and the most queries of
-   a block. */
-enum { BLOCK_ELEMENTS = 1 << 17, FEW_ROWS = 32, MANY_ROWS = 256 };
+   a block. TOGETHER: rows of scores that are weighed together. */
+enum { BLOCK_ELEMENTS = 1 << 17, FEW_ROWS = 32, MANY_ROWS = 256, TOGETHER = 4 };
 typedef struct Attention {
     View view[ATTENTION_VIEWS]; /* rank -1: left out; y, q, k and v are [b, heads, places, n] */
     Copy *copy[4];              /* copy keys and values into the present ones */
@@ -20,7 +21,8 @@ typedef struct Attention {
     /* groups: heads of keys; total, before: places of all keys, of past keys; rows: queries of a
        block */
     int64_t batch, heads, groups, queries, total, before, rows, left, right;
-    bool causal;
+    bool causal, alone; /* alone: blocks of one query, whose rows lie in order */
+    float scale;
     float cap; /* scores become cap * tanh(score / cap); 0: they stay as they are */
     Kernel product[TEAM_MOST][2];
     size_t block[TEAM_MOST], line[TEAM_MOST], work[TEAM_MOST][2]; /* offsets into the scratch
@@ -121,13 +123,13 @@ static void prepare_row(const AttentionRun *run, const Rows *r, int64_t i, int64
     if (a->shown == SHOW_BIASED) hide(a, row, *low, *high, -INFINITY), show(run, r, i, row);
     if (sees_nothing(run->simd, row + *low, *high - *low)) *low = *high = 0;
 }
-/* Turns rows i and i + 1, or only row i, into weights whose sum is 1, or 0 if the query sees
-   nothing. Rows that see all places are computed together. */
+/* Turns `rows` rows from row i on into weights whose sum is 1, or 0 if the query sees nothing. Rows
+   that see all places are computed together. */
 static void weigh_rows(const AttentionRun *run, const Rows *r, int64_t i, int rows) {
     const Attention *a = run->a;
     float *first = r->scores + i * a->total;
-    int64_t low[2], high[2];
-    bool whole = rows == 2;
+    int64_t low[TOGETHER], high[TOGETHER];
+    bool whole = rows > 1;
     for (int k = 0; k < rows; k++) {
         prepare_row(run, r, i + k, &low[k], &high[k]);
         whole = whole && high[k] - low[k] == a->total;
@@ -143,6 +145,21 @@ static void weigh_rows(const AttentionRun *run, const Rows *r, int64_t i, int ro
 }
 
 /* ---- running */
+/* Runs a block of one query: each head's keys and values are read once, in place. */
+static void run_alone(const AttentionRun *run, const Rows *r) {
+    const Attention *a = run->a;
+    const View *key = &a->view[ATTENTION_PRESENT_KEY], *value = &a->view[ATTENTION_PRESENT_VALUE];
+    const int64_t group = r->h / (a->heads / a->groups);
+    const float *query = (const float *)place(run, ATTENTION_Q, r->b, r->h, r->first);
+    run->simd->row_by_columns(r->scores, query,
+                              (const float *)place(run, ATTENTION_PRESENT_KEY, r->b, group, 0),
+                              key->stride[2], key->dim[3], a->total);
+    for (int64_t j = 0; j < a->total; j++) r->scores[j] *= a->scale;
+    weigh_rows(run, r, 0, 1);
+    run->simd->row_by_rows((float *)place(run, ATTENTION_Y, r->b, r->h, r->first), r->scores,
+                           (const float *)place(run, ATTENTION_PRESENT_VALUE, r->b, group, 0),
+                           value->stride[2], a->total, value->dim[3]);
+}
 static int run_block(const AttentionRun *run, const Rows *r, int part) {
     const Attention *a = run->a;
     const int64_t group = r->h / (a->heads / a->groups);
@@ -152,7 +169,8 @@ static int run_block(const AttentionRun *run, const Rows *r, int part) {
                          place(run, ATTENTION_PRESENT_VALUE, r->b, group, 0)};
     const Kernel *product = a->product[part];
     if (product[0].run(&product[0], score, run->work + a->work[part][0])) return -1;
-    for (int64_t i = 0; i < a->rows; i += 2) weigh_rows(run, r, i, i + 1 < a->rows ? 2 : 1);
+    for (int64_t i = 0; i < a->rows; i += TOGETHER)
+        weigh_rows(run, r, i, (int)(a->rows - i < TOGETHER ? a->rows - i : TOGETHER));
     return product[1].run(&product[1], mix, run->work + a->work[part][1]);
 }
 /* Runs the heads of a part. The result of run_block is ignored because a product of floats cannot
@@ -173,7 +191,8 @@ static void run_heads(void *job, int part) {
                                        lengths->offset + r.b * lengths->stride[0]);
         for (int64_t at = 0; at < a->queries; at += a->rows) {
             r.first = at + a->rows <= a->queries ? at : a->queries - a->rows;
-            (void)run_block(run, &r, part);
+            if (a->alone) run_alone(run, &r);
+            else (void)run_block(run, &r, part);
         }
     }
 }
@@ -206,6 +225,10 @@ static View by_heads(const View *v, int64_t heads) {
     w.stride[1] = w.dim[3] * v->stride[2], w.stride[2] = v->stride[1], w.stride[3] = v->stride[2];
     return w;
 }
+static bool may_be_empty(int view) {
+    return view == ATTENTION_PAST_KEY || view == ATTENTION_PAST_VALUE ||
+           view == ATTENTION_PRESENT_KEY || view == ATTENTION_PRESENT_VALUE;
+}
 static bool take_views(const Step *s, Attention *a) {
     for (int k = 0; k < ATTENTION_VIEWS; k++) {
         const bool there = k < s->nview && s->view[k].rank >= 0;
@@ -215,8 +238,7 @@ static bool take_views(const Step *s, Attention *a) {
             continue;
         }
         const View *v = &a->view[k];
-        if (view_count(v) == 0 && k != ATTENTION_PAST_KEY && k != ATTENTION_PAST_VALUE)
-            return false;
+        if (view_count(v) == 0 && !may_be_empty(k)) return false;
         if (k == ATTENTION_MASK ? !dtype_numeric(v->dtype) || says_seen(v) != (v->dtype != DT_FLOAT)
                                 : k != ATTENTION_LENGTHS && v->dtype != DT_FLOAT)
             return false;
@@ -229,16 +251,29 @@ static bool take_views(const Step *s, Attention *a) {
     for (int k = ATTENTION_Y; k <= ATTENTION_V; k++)
         if (k == ATTENTION_Y || k >= ATTENTION_Q)
             a->view[k] = by_heads(&a->view[k], k <= ATTENTION_Q ? a->heads : a->groups);
+    /* What is left out is read where it is. */
+    for (int j = 0; j < 2; j++)
+        if (view_count(&a->view[ATTENTION_PRESENT_KEY + j]) == 0)
+            a->view[ATTENTION_PRESENT_KEY + j] = a->view[ATTENTION_K + j];
     return a->groups > 0 && a->heads % a->groups == 0 &&
            (!mask || (mask->dim[mask->rank - 1] <= a->total &&
                       attention_mask_fits(mask, &a->view[ATTENTION_SCORES])));
+}
+/* Whether the numbers of each query, key and value lie one after another. */
+static bool in_order(const Attention *a) {
+    static const int of[] = {ATTENTION_Y, ATTENTION_Q, ATTENTION_PRESENT_KEY,
+                             ATTENTION_PRESENT_VALUE};
+    bool ordered = true;
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++)
+        ordered &= a->view[of[k]].dim[3] == 1 || a->view[of[k]].stride[3] == 1;
+    return ordered;
 }
 /* Adds a copy of the view `from`, if it exists, into the present keys or values, from place `first`
    on. */
 static bool add_copy(Build *b, Attention *a, int present, int from, int64_t first) {
     View to = a->view[present];
     const View *x = given(a, from);
-    if (!x || view_count(x) == 0) return true;
+    if (!x || view_count(x) == 0 || view_same(x, &to)) return true;
     to.offset += first * to.stride[2], to.dim[2] = x->dim[2];
     a->copy[a->ncopy] = copy_new(b, &to, x);
     return a->copy[a->ncopy++] != NULL;
@@ -261,7 +296,7 @@ static bool add_product(Build *b, Device *one, Attention *a, int part, int which
     a->work[part][which] = build_bytes(b, own.workspace);
     return true;
 }
-static bool add_part(Build *b, Device *one, Attention *a, int part, float scale) {
+static bool add_part(Build *b, Device *one, Attention *a, int part) {
     const View *key = &a->view[ATTENTION_PRESENT_KEY], *value = &a->view[ATTENTION_PRESENT_VALUE];
     const View scores = view_dense(0, DT_FLOAT, 2, (const int64_t[]){a->rows, a->total});
     View in = scores;
@@ -271,9 +306,10 @@ static bool add_part(Build *b, Device *one, Attention *a, int part, float scale)
                mix[] = {matrix(&a->view[ATTENTION_Y], 0, 2, 3, a->rows), in,
                         matrix(value, 2, 2, 3, a->total)};
     const Scalar code[] = {
-        {.op = C_ACC}, {.op = C_CONST, .k = scale}, {.op = C_MUL, .a = 0, .b = 1}};
+        {.op = C_ACC}, {.op = C_CONST, .k = a->scale}, {.op = C_MUL, .a = 0, .b = 1}};
     a->block[part] = build_bytes(b, (size_t)(a->rows * a->total) * sizeof(float));
     a->line[part] = build_bytes(b, (size_t)a->total * sizeof(float));
+    if (a->alone) return true;
     const Step first = {.kind = S_GEMM, .nview = 3, .view = score, .ncode = 3, .code = code},
                second = {.kind = S_GEMM, .nview = 3, .view = mix};
     return add_product(b, one, a, part, 0, &first) && add_product(b, one, a, part, 1, &second);
@@ -294,9 +330,10 @@ bool attention_build(Build *b, int choice, Kernel *k) {
                   rows = fit < FEW_ROWS    ? FEW_ROWS
                          : fit > MANY_ROWS ? MANY_ROWS
                                            : fit;
-    float scale = (float)param_real(s->param[ATTENTION_SCALE]);
-    if (scale == 0) scale = (float)(1 / sqrt((double)d));
+    a->scale = (float)param_real(s->param[ATTENTION_SCALE]);
+    if (a->scale == 0) a->scale = (float)(1 / sqrt((double)d));
     a->rows = rows < a->queries ? rows : a->queries;
+    a->alone = a->rows == 1 && in_order(a);
     a->cap = (float)param_real(s->param[ATTENTION_CAP]),
     a->causal = s->param[ATTENTION_CAUSAL] != 0;
     a->left = s->param[ATTENTION_LEFT], a->right = s->param[ATTENTION_RIGHT],
@@ -310,7 +347,7 @@ bool attention_build(Build *b, int choice, Kernel *k) {
               add_copy(b, a, ATTENTION_PRESENT_KEY, ATTENTION_K, a->before) &&
               add_copy(b, a, ATTENTION_PRESENT_VALUE, ATTENTION_PAST_VALUE, 0) &&
               add_copy(b, a, ATTENTION_PRESENT_VALUE, ATTENTION_V, a->before);
-    for (int part = 0; part < a->parts && ok; part++) ok = add_part(b, one, a, part, scale);
+    for (int part = 0; part < a->parts && ok; part++) ok = add_part(b, one, a, part);
     if (!ok) attention_forget(k);
     return ok;
 }

@@ -363,7 +363,6 @@ typedef float Floats __attribute__((vector_size(WIDTH * sizeof(float)), aligned(
 
 #include "ops/cpu/simd_sums.h"
 #include "ops/cpu/simd_taps.h"
-#include "ops/cpu/simd_onerow.h"
 
 /* ---- elements gathered and weighted */
 #define DEFINE_BLEND(name, T)                                                                      \
@@ -467,6 +466,7 @@ static void fold(int64_t *at, const int64_t *from, int64_t places, int64_t strid
 #include "ops/cpu/simd_tap_channels.h"
 #include "ops/cpu/simd_levels.h"
 #include "ops/cpu/simd_windows.h"
+#include "ops/cpu/simd_onerow.h"
 #include "ops/cpu/simd_extremes.h"
 #include "ops/cpu/simd_peaks.h"
 #include "ops/cpu/simd_winograd.h"

@@ -28,34 +28,59 @@ static void row_by_rows(float *y, const float *a, const float *b, int64_t bs, in
 }
 
 /* Computes y[j] = sum over t < terms of a[t] * b[j * bs + t], for R columns at a time. */
-enum { COLUMNS_DOTTED = 4 };
-#define DEFINE_DOTS(R)                                                                          \
-    static void dots_##R(float *y, const float *a, const float *b, int64_t bs, int64_t terms) { \
-        Floats sum[R][2] = {{{0}}};                                                             \
-        int64_t t = 0;                                                                          \
-        for (; t + 2 * WIDTH <= terms; t += 2 * WIDTH) {                                        \
-            const Floats *from = (const Floats *)(a + t);                                       \
-            UNROLLED(int r = 0; r < R; r++)                                                     \
-            UNROLLED(int v = 0; v < 2; v++)                                                     \
-            sum[r][v] =                                                                         \
-                MULTIPLY_floats(((const Floats *)(b + r * bs + t))[v], from[v], sum[r][v]);     \
-        }                                                                                       \
-        for (int r = 0; r < R; r++) {                                                           \
-            const Floats both = sum[r][0] + sum[r][1];                                          \
-            float lane[WIDTH];                                                                  \
-            memcpy(lane, &both, sizeof lane);                                                   \
-            for (int w = WIDTH / 2; w >= 1; w /= 2)                                             \
-                for (int i = 0; i < w; i++) lane[i] += lane[i + w];                             \
-            for (int64_t k = t; k < terms; k++) lane[0] = FMA(a[k], b[r * bs + k], lane[0]);    \
-            y[r] = lane[0];                                                                     \
-        }                                                                                       \
+enum { COLUMNS_DOTTED = 4, FOUR = 4 };
+typedef float Four __attribute__((vector_size(FOUR * sizeof(float))));
+/* The sum of a vector's quarters. */
+static inline Four four_sums(Floats x) {
+    Four part[WIDTH / FOUR], sum;
+    memcpy(part, &x, sizeof part);
+    sum = part[0];
+    for (int k = 1; k < WIDTH / FOUR; k++) sum += part[k];
+    return sum;
+}
+#define DEFINE_DOTS(R)                                                                      \
+    static inline void dots_##R(Four four[R], const float *a, const float *b, int64_t bs,   \
+                                int64_t terms) {                                            \
+        Floats sum[R][2] = {{{0}}};                                                         \
+        int64_t t = 0;                                                                      \
+        for (; t + 2 * WIDTH <= terms; t += 2 * WIDTH) {                                    \
+            const Floats *from = (const Floats *)(a + t);                                   \
+            UNROLLED(int r = 0; r < R; r++)                                                 \
+            UNROLLED(int v = 0; v < 2; v++)                                                 \
+            sum[r][v] =                                                                     \
+                MULTIPLY_floats(((const Floats *)(b + r * bs + t))[v], from[v], sum[r][v]); \
+        }                                                                                   \
+        for (; t < terms; t += WIDTH) {                                                     \
+            const int64_t n = terms - t < WIDTH ? terms - t : WIDTH;                        \
+            const Floats some = LOAD_FIRST(a + t, n);                                       \
+            UNROLLED(int r = 0; r < R; r++)                                                 \
+            sum[r][0] = MULTIPLY_floats(LOAD_FIRST(b + r * bs + t, n), some, sum[r][0]);    \
+        }                                                                                   \
+        UNROLLED(int r = 0; r < R; r++) four[r] = four_sums(sum[r][0] + sum[r][1]);         \
     }
 DEFINE_DOTS(1)
 DEFINE_DOTS(4)
+/* Each of the four results is the sum of one of the four vectors. */
+static inline Four sums_of_four(const Four x[FOUR]) {
+    const Four even = __builtin_shufflevector(x[0], x[1], 0, 4, 1, 5) +
+                      __builtin_shufflevector(x[0], x[1], 2, 6, 3, 7),
+               odd = __builtin_shufflevector(x[2], x[3], 0, 4, 1, 5) +
+                     __builtin_shufflevector(x[2], x[3], 2, 6, 3, 7);
+    return __builtin_shufflevector(even, odd, 0, 1, 4, 5) +
+           __builtin_shufflevector(even, odd, 2, 3, 6, 7);
+}
 static void row_by_columns(float *y, const float *a, const float *b, int64_t bs, int64_t terms,
                            int64_t columns) {
     int64_t j = 0;
-    for (; j + COLUMNS_DOTTED <= columns; j += COLUMNS_DOTTED)
-        dots_4(y + j, a, b + j * bs, bs, terms);
-    for (; j < columns; j++) dots_1(y + j, a, b + j * bs, bs, terms);
+    for (; j + COLUMNS_DOTTED <= columns; j += COLUMNS_DOTTED) {
+        Four four[COLUMNS_DOTTED];
+        dots_4(four, a, b + j * bs, bs, terms);
+        const Four sums = sums_of_four(four);
+        memcpy(y + j, &sums, sizeof sums);
+    }
+    for (; j < columns; j++) {
+        Four four[FOUR] = {{0}};
+        dots_1(four, a, b + j * bs, bs, terms);
+        y[j] = sums_of_four(four)[0];
+    }
 }

@@ -34,11 +34,13 @@ static bool is_empty(const View *v) {
         if (v->dim[a] < 1) return true;
     return false;
 }
-/* Whether the step has this result; a step "sdpa" has only the first one. */
+/* Whether the step has this result: a step "sdpa" has only the first one, and a step "attention" no
+   present keys and values that nothing reads. */
 static bool wanted(const Step *s, int view) { return !is_empty(&s->view[view]); }
 static bool may_be_empty(const Step *s, int view) {
     if (view == ATTENTION_PAST_KEY || view == ATTENTION_PAST_VALUE) return true;
-    return of_products(s) && view > ATTENTION_Y && view < ATTENTION_OUTPUTS;
+    if (view == ATTENTION_SCORES) return of_products(s);
+    return view == ATTENTION_PRESENT_KEY || view == ATTENTION_PRESENT_VALUE;
 }
 static bool types_fit(const Step *s) {
     for (int k = 0; k < s->nview; k++) {

@@ -186,7 +186,7 @@ static void bytes_become_floats(void **state) {
 }
 
 /* ---- softmax */
-enum { ROWS = 2 * SIMD_SHORT_ROWS + 3 };
+enum { ROWS = 2 * SIMD_SHORT_ROWS + 3, LONGEST_ROW = 200 };
 typedef void Rows(void *y, const void *x, int64_t columns, int64_t rows);
 static Rows *rows_under_test;
 static void one_by_one(void *y, const void *x, int64_t columns, int64_t rows) {
@@ -227,7 +227,7 @@ static int wrong_rows(const float *x, const float *y, int64_t columns) {
 /* The number of rows that are wrong or differ from the same row computed alone; -1 if something is
    written beyond the result. */
 static int check_rows(int64_t columns) {
-    static float x[ROWS * 2 * SIMD_SHORT], y[ROWS * 2 * SIMD_SHORT + 1], alone[2 * SIMD_SHORT];
+    static float x[ROWS * LONGEST_ROW], y[ROWS * LONGEST_ROW + 1], alone[LONGEST_ROW];
     draw_rows(x, columns);
     y[ROWS * columns] = 5;
     rows_under_test(y, x, columns, ROWS);
@@ -251,11 +251,11 @@ static void softmax_of_rows(void **state) {
         for (int64_t columns = 1; columns <= SIMD_SHORT; columns++)
             if (check_rows(columns)) fail_msg("%s: short rows of %d", table[t]->name, (int)columns);
         table[0] = table[t], rows_under_test = one_by_one;
-        for (int64_t columns = 1; columns <= 2 * SIMD_SHORT; columns++)
+        for (int64_t columns = 1; columns <= LONGEST_ROW; columns++)
             if (check_rows(columns)) fail_msg("%s: rows of %d", table[t]->name, (int)columns);
         table[0] = first;
         rows_under_test = table[t]->softmax[CLASS_FLOAT];
-        for (int64_t columns = 1; columns <= 2 * SIMD_SHORT; columns++)
+        for (int64_t columns = 1; columns <= LONGEST_ROW; columns++)
             if (check_rows(columns))
                 fail_msg("%s: rows of %d together", table[t]->name, (int)columns);
     }

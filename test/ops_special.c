@@ -101,7 +101,7 @@ static void draw_pool(Special *s) {
 static void draw_softmax(Special *s) {
     static const int order[] = {0, 2, 1};
     const DType dtype = draw(s, 0, 3) ? DT_FLOAT : DT_DOUBLE;
-    const int64_t dim[] = {draw(s, 1, 3), draw(s, 1, 40), draw(s, 1, 100)};
+    const int64_t dim[] = {draw(s, 1, 3), draw(s, 1, draw(s, 0, 3) ? 40 : 200), draw(s, 1, 100)};
     for (int k = 0; k < 2; k++) {
         lay(s, k, dtype, 3, dim);
         s->c.view[k] = view_axes(&s->c.view[k], 3, order);

@@ -73,7 +73,8 @@ enum {
     SIMD_SMALL_ROW = 16,            /* bytes of a row that transpose_small handles, at least */
     SIMD_MOVED = 4096,              /* bytes of a row up to which move_rows is not slower than
                                        memcpy */
-    SIMD_SHORT = 64,                /* elements of a short row, at most, for softmax_short */
+    SIMD_SHORT = 24,                /* elements of a short row, at most, for softmax_short */
+    SIMD_SHORT_FLOATS = 11,         /* for floats, softmax is faster from there on */
     SIMD_SHORT_ROWS = 16,           /* short rows that are computed together */
     SIMD_BESIDE = 32                /* columns that softmax_columns computes together */
 };

@@ -68,10 +68,74 @@ static inline __attribute__((always_inline)) void softmax_rows(float *y, const f
             STORE_FIRST(y + r * n + at, n - at, e);
         }
 }
+enum { FEW_LONGEST = 128 };
+static inline Four greater_of_four(Four a, Four b) {
+    typedef int32_t Truth __attribute__((vector_size(FOUR * sizeof(int32_t))));
+    const Truth greater = a > b;
+    return (Four)((greater & (Truth)a) | (~greater & (Truth)b));
+}
+static inline Four greatest_of_parts(Floats x) {
+    Four part[WIDTH / FOUR], best;
+    memcpy(part, &x, sizeof part);
+    best = part[0];
+    for (int k = 1; k < WIDTH / FOUR; k++) best = greater_of_four(best, part[k]);
+    return best;
+}
+/* Each of the four results is the maximum of one of the four vectors, none of which has a NaN. */
+static inline Four maxima_of_four(const Floats v[FOUR]) {
+    const Four x[FOUR] = {greatest_of_parts(v[0]), greatest_of_parts(v[1]), greatest_of_parts(v[2]),
+                          greatest_of_parts(v[3])};
+    const Four even = greater_of_four(__builtin_shufflevector(x[0], x[1], 0, 4, 1, 5),
+                                      __builtin_shufflevector(x[0], x[1], 2, 6, 3, 7)),
+               odd = greater_of_four(__builtin_shufflevector(x[2], x[3], 0, 4, 1, 5),
+                                     __builtin_shufflevector(x[2], x[3], 2, 6, 3, 7));
+    return greater_of_four(__builtin_shufflevector(even, odd, 0, 1, 4, 5),
+                           __builtin_shufflevector(even, odd, 2, 3, 6, 7));
+}
+/* Softmax of 1 to FOUR rows, for rows of at most FEW_LONGEST elements. The result for a row does
+ * not depend on the others. */
+static inline __attribute__((always_inline)) void softmax_few(float *y, const float *x, int64_t n,
+                                                              int rows) {
+    const int64_t whole = n - n % WIDTH, rest = n - whole;
+    Floats peak[FOUR] = {{0}}, sum[FOUR] = {{0}};
+    Four total[FOUR] = {{0}};
+    UNROLLED(int r = 0; r < rows; r++) peak[r] = (Floats){0} - INFINITY;
+    for (int64_t at = 0; at < whole; at += WIDTH) UNROLLED(int r = 0; r < rows; r++)
+    peak[r] = MAXIMUM(*(const Floats *)(x + r * n + at), peak[r]);
+    if (rest) UNROLLED(int r = 0; r < rows; r++)
+    peak[r] = MAXIMUM(total_float_max_first(x + r * n + whole, rest), peak[r]);
+    const Four tops = maxima_of_four(peak);
+    for (int64_t at = 0; at < whole; at += WIDTH) UNROLLED(int r = 0; r < rows; r++) {
+            const Floats e = exp_floats(*(const Floats *)(x + r * n + at) - tops[r], false);
+            sum[r] += e;
+            *(Floats *)(y + r * n + at) = e;
+        }
+    if (rest) UNROLLED(int r = 0; r < rows; r++) {
+            float *to = y + r * n + whole;
+            const Floats e = exp_floats(LOAD_FIRST(x + r * n + whole, rest) - tops[r], false);
+            sum[r] += (Floats)(places_before(rest) & (Truths)e);
+            STORE_FIRST(to, rest, e);
+        }
+    UNROLLED(int r = 0; r < rows; r++) total[r] = four_sums(sum[r]);
+    const Four scale = 1 / sums_of_four(total);
+    for (int64_t at = 0; at < whole; at += WIDTH)
+        UNROLLED(int r = 0; r < rows; r++) * (Floats *)(y + r * n + at) *= scale[r];
+    if (rest) UNROLLED(int r = 0; r < rows; r++) {
+            float *to = y + r * n + whole;
+            const Floats e = LOAD_FIRST(to, rest) * scale[r];
+            STORE_FIRST(to, rest, e);
+        }
+}
 static void softmax_float(void *py, const void *px, int64_t n, int64_t rows) {
     float *y = py;
     const float *x = px;
     int64_t r = 0;
+    if (n <= FEW_LONGEST) {
+        for (; r + FOUR <= rows; r += FOUR) softmax_few(y + r * n, x + r * n, n, FOUR);
+        for (; r + 2 <= rows; r += 2) softmax_few(y + r * n, x + r * n, n, 2);
+        if (r < rows) softmax_few(y + r * n, x + r * n, n, 1);
+        return;
+    }
     for (; n <= EXP_PAIRED && r + 2 <= rows; r += 2) softmax_rows(y + r * n, x + r * n, n, 2);
     for (; r < rows; r++) softmax_rows(y + r * n, x + r * n, n, 1);
 }

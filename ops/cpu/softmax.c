@@ -34,7 +34,8 @@ typedef struct Columns {
     View y, x;
     int64_t rows, ys, xs; /* the elements of a column and their strides */
     int size;
-    Nest outer;  /* over all axes except that of the rows, with the columns' axis last */
+    Nest outer;  /* over all axes except that of the rows */
+    int inner;   /* 1 if the columns are the last axis of `outer`, 0 if there is one at a time */
     size_t room; /* an offset into the scratch memory: SIMD_BESIDE columns */
     void (*beside)(void *y, int64_t ys, const void *x, int64_t xs, int64_t rows);
 } Columns;
@@ -53,7 +54,7 @@ static int columns_run(const Kernel *k, void *const slot[], void *work) {
     const Columns *s = k->self;
     char *y = view_at(&s->y, slot, work);
     const char *x = view_at(&s->x, slot, work);
-    const int64_t columns = s->outer.dim[s->outer.rank - 1],
+    const int64_t columns = s->inner ? s->outer.dim[s->outer.rank - 1] : 1,
                   whole = columns - columns % SIMD_BESIDE;
     int64_t index[STEP_RANK] = {0}, offset[2] = {0};
     do {
@@ -64,25 +65,30 @@ static int columns_run(const Kernel *k, void *const slot[], void *work) {
         if (whole < columns)
             few_columns(s, to + whole * s->size, from + whole * s->size, columns - whole,
                         (char *)work + s->room);
-    } while (nest_next(&s->outer, 1, index, offset));
+    } while (nest_next(&s->outer, s->inner, index, offset));
     return 0;
 }
 /* Builds the kernel for columns. False: the columns do not lie side by side in both views, or are
-   too few for it to be faster. */
+   too few for it to be faster. Their number is that from one row to the next in memory, so the
+   answer is the same for each part of the columns, and so is the result, on any number of
+   threads. */
 static bool columns_build(Build *b, ComputeClass class, Kernel *k) {
     const View *y = &b->step->view[0], *x = &b->step->view[1];
     const int last = x->rank - 1, type = class_dtype(class);
+    bool beside = false;
     Columns *s = ARENA_NEW(b->arena, Columns, 1);
-    if (y->dtype != type || x->dtype != type || b->step->ncode || x->dim[last] < 2) return false;
+    for (int a = 0; a < last; a++) beside |= x->stride[a] == 1 && y->stride[a] == 1;
+    if (y->dtype != type || x->dtype != type || b->step->ncode || x->dim[last] < 2 || !beside ||
+        x->stride[last] < SIMD_BESIDE / 2)
+        return false;
     s->y = *y, s->x = *x, s->rows = x->dim[last], s->size = dtype_size(type);
     s->ys = y->stride[last], s->xs = x->stride[last];
     View to = *y, from = *x;
     to.rank = from.rank = last;
     s->outer = nest_new(b->arena, (const View *const[]){&to, &from}, 2);
     const int axis = s->outer.rank - 1;
-    if (axis < 0 || s->outer.count == 0 || s->outer.dim[axis] < SIMD_BESIDE / 2 ||
-        s->outer.stride[axis] != 1 || s->outer.stride[STEP_RANK + axis] != 1)
-        return false;
+    if (s->outer.count == 0) return false;
+    s->inner = axis >= 0 && s->outer.stride[axis] == 1 && s->outer.stride[STEP_RANK + axis] == 1;
     s->beside = b->device->simd->softmax_columns[class];
     s->room = build_bytes(b, (size_t)(s->rows * SIMD_BESIDE * s->size));
     k->run = columns_run, k->self = s;
@@ -95,8 +101,9 @@ static bool softmax_build(Build *b, int choice, Kernel *k) {
     const ComputeClass class = view_class(b->step->view, 2);
     if (columns_build(b, class, k)) return true;
     s->columns = x->dim[x->rank - 1];
-    s->run = s->columns <= SIMD_SHORT ? b->device->simd->softmax_short[class]
-                                      : b->device->simd->softmax[class];
+    s->run = s->columns <= (class == CLASS_FLOAT ? SIMD_SHORT_FLOATS : SIMD_SHORT)
+                 ? b->device->simd->softmax_short[class]
+                 : b->device->simd->softmax[class];
     s->rows = s->columns ? view_count(x) / s->columns : 0;
     k->run = softmax_run;
     k->self = s;

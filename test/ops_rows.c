@@ -184,10 +184,12 @@ static void check_runs(int64_t rows, int64_t runs, int64_t run) {
 }
 static void rows_of_runs_agree(void **state) {
     /* rows, runs and elements of a run: single elements are rows side by side; longer rows than
-       8192 are cut into blocks, which need not end where a row or a run does */
+       8192 are cut into blocks, which need not end where a row or a run does; the last of
+       17 rows is a tile of its own */
     static const int64_t shape[][3] = {{4, 100, 1},    {21, 8192, 1}, {9, 8193, 1}, {40, 9000, 1},
-                                       {17, 16384, 1}, {6, 300, 3},   {6, 300, 4},  {5, 77, 12},
-                                       {8, 900, 12},   {9, 700, 16},  {8, 300, 32}, {8, 300, 33}};
+                                       {17, 16384, 1}, {17, 9000, 1}, {6, 300, 3},  {6, 300, 4},
+                                       {5, 77, 12},    {8, 900, 12},  {9, 700, 16}, {8, 300, 32},
+                                       {8, 300, 33}};
     (void)state;
     for (int i = 0; i < tables; i++) {
         one->simd = three->simd = table[i];

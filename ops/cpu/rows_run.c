@@ -305,7 +305,7 @@ void rows_run_part(const Rows *r, void *const slot[], void *work, int k) {
     const int64_t length = n->dim[n->rank - 1], all = n->count / length * r->tiles,
                   end = all * (k + 1) / r->parts;
     char *base[ROWS_VIEWS];
-    Tile t = {.r = r, .work = (char *)work + (size_t)k * r->each, .spread_columns = r->block};
+    Tile t = {.r = r, .work = (char *)work + (size_t)k * r->each};
     for (int i = 0; i < r->ncode; i++)
         t.at[i] = room(&t, r->value[i].at), t.spread[i] = room(&t, r->value[i].spread_at);
     for (int j = 0; j < r->nview; j++) t.base[j] = base[j] = view_at(&r->view[j].view, slot, work);
@@ -320,6 +320,7 @@ void rows_run_part(const Rows *r, void *const slot[], void *work, int k) {
         for (int j = 0; j < r->nview; j++)
             t.base[j] = base[j] + (offset[j] + first * row_stride(r, j)) * r->view[j].size;
         t.rows = length - first < r->rows ? length - first : r->rows;
+        t.spread_columns = r->block; /* a tile of one row is never spread anew */
         for (int p = 0; p < r->nphase; p++) run_phase(&t, &r->phase[p], p == r->nphase - 1);
     }
 }

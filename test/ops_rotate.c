@@ -18,7 +18,7 @@ static int64_t draw(Drawn *t, int64_t low, int64_t high) {
     return low + (int64_t)random_below(&t->random, (uint64_t)(high - low + 1));
 }
 /* Lays two views of `dim` into a slot: in the halves of a row, side by side, or one behind the
-   other with gaps between the elements. */
+   other with gaps between the elements. What is read second may be the same for all rows. */
 static void lay_pair(Drawn *t, int first, int slot, const int64_t dim[3], int kind) {
     const int64_t n = dim[2],
                   by = kind == 0   ? 1
@@ -30,6 +30,7 @@ static void lay_pair(Drawn *t, int first, int slot, const int64_t dim[3], int ki
     v[0].stride[2] = by, v[0].stride[1] = row, v[0].stride[0] = row * dim[1];
     v[1] = v[0];
     v[1].offset = kind == 1 ? 1 : by * n;
+    if (first == ROTATE_P && draw(t, 0, 3) == 0) v[1].stride[draw(t, 0, 1)] = 0;
 }
 static Drawn *draw_case(uint64_t seed) {
     Drawn *t = calloc(1, sizeof *t);

@@ -60,8 +60,11 @@ static int rotate_run(const Kernel *k, void *const slot[], void *work) {
 }
 
 /* ---- making */
+/* Whether each element of the second view follows that of the first one. */
 static bool are_beside(const View *second, const View *first) {
-    return second->slot == first->slot && second->offset == first->offset + 1;
+    View next = *first;
+    next.offset++;
+    return view_same(second, &next);
 }
 static void find_form(Rotate *t) {
     const View *v = t->view;

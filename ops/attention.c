@@ -161,8 +161,8 @@ static double bias(const Row *r, int64_t j) {
     const View *m = view(r, ATTENTION_MASK);
     const int64_t *p = r->s->param, place = r->i + r->first_position, at[4] = {r->b, r->h, r->i, j};
     if (j >= r->length || (p[ATTENTION_CAUSAL] && j > place)) return -INFINITY;
-    if ((p[ATTENTION_LEFT] >= 0 && j < place - p[ATTENTION_LEFT]) ||
-        (p[ATTENTION_RIGHT] >= 0 && j > place + p[ATTENTION_RIGHT]))
+    if ((p[ATTENTION_LEFT] >= 0 && place - j > p[ATTENTION_LEFT]) ||
+        (p[ATTENTION_RIGHT] >= 0 && j - place > p[ATTENTION_RIGHT]))
         return -INFINITY;
     if (!m) return 0;
     if (j >= m->dim[m->rank - 1]) return -INFINITY;

@@ -93,8 +93,8 @@ static void visible(const Attention *a, const Rows *r, int64_t i, int64_t *low, 
                   here = r->first + i + offset;
     *low = 0, *high = r->length;
     if (a->causal && *high > here + 1) *high = here + 1;
-    if (a->right >= 0 && *high > here + a->right + 1) *high = here + a->right + 1;
-    if (a->left >= 0 && *low < here - a->left) *low = here - a->left;
+    if (a->right >= 0 && *high - here - 1 > a->right) *high = here + a->right + 1;
+    if (a->left >= 0 && here - *low > a->left) *low = here - a->left;
     if (*high < 0) *high = 0;
     if (*low > *high) *low = *high;
 }

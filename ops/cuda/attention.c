@@ -197,9 +197,9 @@ static void place_lines(Gen *g, const Attention *a) {
     if (given(a->step, ATTENTION_LENGTHS)) hidden = say(g, "%s || j >= length", hidden);
     if (p[ATTENTION_CAUSAL]) hidden = say(g, "%s || j > here", hidden);
     if (p[ATTENTION_LEFT] >= 0)
-        hidden = say(g, "%s || j < here - %lldLL", hidden, (long long)p[ATTENTION_LEFT]);
+        hidden = say(g, "%s || here - j > %lldLL", hidden, (long long)p[ATTENTION_LEFT]);
     if (p[ATTENTION_RIGHT] >= 0)
-        hidden = say(g, "%s || j > here + %lldLL", hidden, (long long)p[ATTENTION_RIGHT]);
+        hidden = say(g, "%s || j - here > %lldLL", hidden, (long long)p[ATTENTION_RIGHT]);
     line(g, "const i64 here = i + offset;");
     line(g, "if (%s) x = -INFINITY;", hidden);
 }

@@ -124,3 +124,18 @@ def test_windows_of_a_pooling(tmp_path, name):
     )
     shape = [tensor("x", [1, 1, 8, 8])], [tensor("y", [1, 1, "h", 8])]
     both(tmp_path, node, *shape, {}, said="beyond 32 bits")
+
+
+@pytest.mark.parametrize("of", [TensorProto.FLOAT, TensorProto.DOUBLE])
+@pytest.mark.parametrize("most", [(1 << 63) - 1, (1 << 63) - 2])
+def test_windows_of_an_attention(tmp_path, of, most):
+    """A window that is wider than the keys hides none of them."""
+    infos = [tensor(n, [1, 2, 5, 4], of) for n in "qkvy"]
+    said = []
+    for window in {}, {"left_window_size": most}, {"right_window_size": most}:
+        node = helper.make_node("Attention", ["q", "k", "v"], ["y"], **window)
+        save(tmp_path / "m.onnx", [node], infos[:3], infos[3:], {}, 25)
+        done = run(RUN, tmp_path / "m.onnx")
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout)
+    assert said[0] == said[1] == said[2], said

@@ -3,6 +3,8 @@
 #include "ops/core/loop_index.h"
 #include <string.h>
 
+#define TOO_LARGE "an index exceeds 64 bits"
+
 void index_fail(Indices *ix, const char *why) {
     ix->failed = true;
     error_set(ix->error, E_INVALID, "", "%s", why);
@@ -15,13 +17,13 @@ void loop_put_word(ProgramWords *s, int64_t v) {
 
 static int64_t index_times(Indices *ix, int64_t a, int64_t b) {
     int64_t y;
-    if (__builtin_mul_overflow(a, b, &y)) return index_fail(ix, "an index exceeds 64 bits"), 0;
+    if (__builtin_mul_overflow(a, b, &y)) return index_fail(ix, TOO_LARGE), 0;
     return y;
 }
 
 static int64_t index_plus(Indices *ix, int64_t a, int64_t b) {
     int64_t y;
-    if (__builtin_add_overflow(a, b, &y)) return index_fail(ix, "an index exceeds 64 bits"), 0;
+    if (__builtin_add_overflow(a, b, &y)) return index_fail(ix, TOO_LARGE), 0;
     return y;
 }
 
@@ -73,6 +75,8 @@ Range index_range(Indices *ix, const AffineSum *a) {
         y.low = index_plus(ix, y.low, p < q ? p : q);
         y.high = index_plus(ix, y.high, p < q ? q : p);
     }
+    /* Solving a condition negates numbers and adds 1 (loop_run.c). */
+    if (y.low == INT64_MIN || y.high == INT64_MAX) index_fail(ix, TOO_LARGE);
     return y;
 }
 

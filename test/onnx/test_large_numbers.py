@@ -139,3 +139,10 @@ def test_windows_of_an_attention(tmp_path, of, most):
         assert done.returncode == 0, done.stderr
         said.append(done.stdout)
     assert said[0] == said[1] == said[2], said
+
+
+@pytest.mark.parametrize("k, upper", [((1 << 63) - 2, 1), ((1 << 63) - 3, 0)])
+def test_a_diagonal_far_away(tmp_path, k, upper):
+    node = helper.make_node("Trilu", ["x", "k"], ["y"], upper=upper)
+    shape = [tensor("x", [3, 4])], [tensor("y", [3, 4])]
+    both(tmp_path, node, *shape, {"k": numpy.int64(k)}, said="an index exceeds 64 bits")

@@ -236,16 +236,20 @@ static void draw_plain(Drawn *t) {
 static void draw_gemm(Drawn *t) {
     const int64_t rows[] = {1, 1, 2, 7, 29, 64, 8, 9}, terms[] = {1, 5, 33, 200},
                   columns[] = {16, 17, 24, 63, 64, 65, 96, 200};
-    const bool single = t->unknown && draw(t, 0, 1), parts = !single && draw(t, 0, 7) == 0;
+    const bool single = t->unknown && draw(t, 0, 1), column = single && draw(t, 0, 1),
+               parts = !single && draw(t, 0, 7) == 0;
     const int64_t b = draw(t, 1, 2),
-                  m = single       ? 1
+                  m = column       ? draw(t, 1, 300)
+                      : single     ? 1
                       : t->unknown ? rows[draw(t, 4, 7)]
                       : parts      ? draw(t, 1, 20)
                                    : pick(t, 6, rows),
-                  k = single  ? draw(t, 180, 300)
+                  k = single  ? draw(t, column ? 20 : 180, 300)
                       : parts ? draw(t, 4000, 7000)
                               : pick(t, 4, terms),
-                  n = single ? draw(t, 180, 300) : pick(t, 8, columns),
+                  n = column   ? 1
+                      : single ? draw(t, 180, 300)
+                               : pick(t, 8, columns),
                   wide = n + (draw(t, 0, 1) ? 3 : 0);
     t->view[Y] = view_dense(Y, DT_FLOAT, 3, (const int64_t[]){b, m, n});
     t->view[Y].stride[1] = wide, t->view[Y].stride[0] = m * wide;
@@ -257,6 +261,8 @@ static void draw_gemm(Drawn *t) {
              draw(t, 0, 1)) /* every second element of columns that are adjacent in memory */
         t->view[WEIGHTS].stride[1] = 2, t->view[WEIGHTS].stride[2] = 2 * k + 3;
     if (t->unknown) t->view[WEIGHTS].stride[0] = draw(t, 0, 1) ? 2 * k * n + 3 * n : 5;
+    if (column && draw(t, 0, 1)) /* a matrix whose columns are adjacent in memory */
+        t->view[INPUT].stride[1] = 1, t->view[INPUT].stride[2] = m;
     t->step.kind = S_GEMM;
     finish_views(t, 2);
     int64_t index[3] = {0}, place = 0;

@@ -277,6 +277,18 @@ static void cross_axes(Nest *n) {
     n->rank += cut;
 }
 
+/* Whether rows are long enough for each to be a tile: several sources are single numbers in each
+   row, which then need not be copied for each element. */
+static bool numbers_of_rows(const Nest *n) {
+    enum { NUMBERS = 2, LONG_ROW = 192 };
+    const int last = n->rank - 1;
+    int numbers = 0;
+    for (int i = 1; i < n->n; i++) {
+        const int64_t *stride = n->stride + i * STEP_RANK;
+        numbers += stride[last] == 0 && stride[last - 1] != 0;
+    }
+    return numbers >= NUMBERS && n->dim[last] >= LONG_ROW;
+}
 static void make_nest(Making *m) {
     Vector *v = m->v;
     const View *views[2 * MAX_CODE + 2];
@@ -295,7 +307,7 @@ static void make_nest(Making *m) {
     }
     const int64_t columns = n->dim[n->rank - 1];
     v->tile_columns = columns < v->block ? columns : v->block;
-    v->rows_axis = n->rank > 1 && columns > 0 && columns <= v->block;
+    v->rows_axis = n->rank > 1 && columns > 0 && columns <= v->block && !numbers_of_rows(n);
     v->tile_rows = v->rows_axis ? v->block / columns : 1;
     v->repeat = v->rows_axis ? repeat_of(m->b->device->simd, (int)v->size, columns) : NULL;
     for (int i = 0; i < v->nsource; i++) /* along the axis of the tiles */

@@ -37,7 +37,7 @@ from onnx_tools import (  # noqa: E402
 )
 
 RUNS, SECONDS = 9, 1.5  # of a profile: runs at most; no further run is begun after these seconds
-NUMBERED = re.compile(r"isomer_(\d+)_")
+NUMBERED = re.compile(r"isomer_node_(\d+)_")  # values of our files are named isomer_7
 SUFFIX = "_kernel_time"
 CHAIN = 4  # steps back from a kernel's last node, when looking for the one with its operator
 # ONNX Runtime computes 16-bit floats in 32 bits. The names of values after its casts begin so.
@@ -55,7 +55,7 @@ class Numbered:
 
     def __init__(self, model, path):
         for k, node in enumerate(model.graph.node):
-            node.name = f"isomer_{k}_"
+            node.name = f"isomer_node_{k}_"
         self.bytes, self.nodes = model.SerializeToString(), list(model.graph.node)
         self.makers = {name: k for k, node in enumerate(self.nodes) for name in node.output if name}
         self.folder = os.path.dirname(os.path.abspath(path))

@@ -244,6 +244,8 @@ static void test_flops(void **state) {
     double softmax = sig_flops(w, signature(w, "softmax; F [3, 4]", 1), none);
     assert_true(softmax >= 12 * 4 && softmax <= 12 * 8);
     assert_true(sig_flops(w, signature(w, "relu; F [n]", 1), none) < 0);
+    /* What computes nothing does so at all sizes. */
+    assert_float_equal(sig_flops(w, signature(w, "gather; F [n, 8]; I64 [m]", 1), none), 0, 0);
     int64_t value[64];
     for (int k = 0; k < 64; k++) value[k] = SIZE_UNKNOWN;
     value[symbol_named(w, "n")] = 10;

@@ -61,7 +61,8 @@ bool sig_domain(World *, Sig, int input, Poly *low, Poly *high);
    holds them. False: not known. */
 bool sig_value(World *, Sig, const PolyList in[], Poly *out);
 /* The number of operations of the definition, with each distinct subexpression computed once for
-   all values of the variables that it mentions; 0 for views; < 0: a size has no value. */
+   all values of the variables that it mentions; 0 for views; < 0: a size that counts has no
+   value. */
 double sig_flops(World *, Sig, Sizes);
 /* The number of operations when it runs, by its kernel if the operator says how many those are
    (Op.work), else by its definition; < 0: a size has no value. */

@@ -147,7 +147,7 @@ double sig_flops(World *w, Sig sig, Sizes sizes) {
             count_variable(&c, symbol_index(w, (uint32_t)a), y->dim.v[a]);
         if (define) count_node(&c, define);
         else c.total = repeats(&c, ~0ull >> (VARIABLES_MAX - 1 - c.nvar) >> 1);
-        unknown |= c.unknown;
+        unknown |= c.unknown && c.total > 0; /* 0 operations are 0 at all sizes */
         total += c.total;
     }
     arena_reset(w->scratch, mark);

@@ -9,7 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { CONSTANT_WORD = 1 << 20 /* added to a constant's number, above the numbers of inputs */ };
+/* CONSTANT_WORD is added to the number of a constant, above those of inputs. A maximum over at most
+   FEW_MAX values is written out where short sums are. */
+enum { CONSTANT_WORD = 1 << 20, FEW_MAX = 4 };
 
 void import_init(NfImport *m) {
     for (int k = 0; k < RANK_MAX; k++) m->index[k] = variable_new(m->p);
@@ -228,6 +230,25 @@ static Nf written_out(Prover *p, Nf body, int n, const Symbol *var, const int *c
     }
     return sum;
 }
+/* Writes a part over one variable of few values out: a part for each value at which it has one. */
+static int each_value(Prover *p, const Part *part, int count, Part each[]) {
+    int n = 0;
+    for (int value = 0; value < count; value++) {
+        Poly to = poly_int(p->w, value);
+        Map m = {1, part->var, &to};
+        const Dom d = dom_subst(p, part->dom, m);
+        if (!dom_false(p, d)) each[n++] = (Part){.dom = d, .nf = nf_subst(p, part->nf, m)};
+    }
+    return n;
+}
+static Nf maximum_nf(Prover *p, Dom ctx, const Part *part, const int *count) {
+    Part each[FEW_MAX];
+    const bool few = p->unroll && !p->exact && part->nvar == 1 && *count && *count <= FEW_MAX;
+    const int n = few ? each_value(p, part, *count, each) : 0;
+    if (n) return apply_max(p, ctx, n, each);
+    const Part simple = part_simplify(p, ctx, *part);
+    return apply_max(p, ctx, 1, &simple);
+}
 static Nf reduction_nf(Scope *s, Dom ctx, const ExNode *x) {
     Prover *p = s->m->p;
     Symbol *var = ARENA_NEW(p->arena, Symbol, x->n + 1);
@@ -238,8 +259,8 @@ static Nf reduction_nf(Scope *s, Dom ctx, const ExNode *x) {
     if (x->kind == EX_SUM && !p->exact)
         return p->unroll ? written_out(p, part.nf, x->n, var, count, d)
                          : nf_bind(p, part.nf, x->n, var, d);
+    if (x->kind == EX_MAXIMUM) return maximum_nf(p, ctx, &part, count);
     part = part_simplify(p, ctx, part);
-    if (x->kind == EX_MAXIMUM) return apply_max(p, ctx, 1, &part);
     return apply_sum(p, ctx, part); /* even of one element, since 0 + -0 is 0 */
 }
 static Nf least_nf(Prover *p, Dom ctx, Nf a, Nf b) {

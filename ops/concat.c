@@ -47,6 +47,8 @@ static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
 static const OnnxMap onnx[] = {{"", "Concat", 4, 0, "axis"},
                                {"", "Concat", 1, 3, "axis"},
                                {"", "Concat", 1, 3, "axis=1!"},
+                               {"", "ScatterND", 16, 0, "axis:written +reduction==none"},
+                               {"", "ScatterND", 11, 15, "axis:written"},
                                {0}};
 const Op op_concat = {"concat",    "xs..", "y", attrs, shape, define, .steps = write_steps,
                       .onnx = onnx};

@@ -38,6 +38,9 @@ typedef struct Import {
     bool flatten;
     int64_t flatten_at;
     bool ordered; /* the product is described by letters: its axes are put in order (letters.c) */
+    /* Input 1 replaces rows of input 0 from written_at on (written.c). */
+    bool written;
+    int64_t written_at;
     bool is_identity; /* the result is input 0 itself, whose sizes are not known */
     /* The type of output 0 as far as it is certain, in case the node becomes opaque because sizes
        are not decided; not `known` if nothing is certain. */
@@ -132,6 +135,10 @@ bool item_known(const Op *, const char *ours, const char *special);
    a time, with axes put in order and joined. Returns 0 if the product does not have such a form or,
    with a reason, if something failed. */
 Value product_ordered(Import *, PolyList letters, int n, const Value in[]);
+
+/* written.c: the parts of the result, one after another on axis 0, and returns how many there are:
+   at most three. Returns 0, with a reason, if something failed. */
+int written_parts(Import *, const Value in[], Value part[]);
 
 /* stretch.c: NumPy's broadcasting, made explicit. */
 Value reshape_to(Import *, Value, Dims); /* returns 0 if it fails */

@@ -208,10 +208,18 @@ static Value make_ordered(Import *s, int n, Value in[]) {
     return y || s->why ? y : make_nodes(s, n, in, 1);
 }
 
+/* A part alone is the result. */
+static Value make_written(Import *s, const Value in[]) {
+    Value part[3];
+    const int n = written_parts(s, in, part);
+    return n > 1 ? make_nodes(s, n, part, 1) : n ? part[0] : 0;
+}
+
 static Value build_entry(Import *s, int n, Value in[], int nout) {
     for (int k = 0; k < n; k++)
         if (in[k] && !(s->op->flags & OP_ANY_TYPE) && !import_type(s, in[k])) return 0;
     if (s->fold) return make_fold(s, n, in);
+    if (s->written) return make_written(s, in);
     const int second = s->stretch || s->stretch_pair ? op_input_named(s->op, "b") : -1;
     if (second > 0 && second < n && in[0] && in[second])
         return s->stretch ? make_matmul(s, n, in, second) : make_pair(s, n, in, second);

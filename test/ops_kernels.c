@@ -315,25 +315,6 @@ static void draw_scatter_elements(Drawn *t) {
 }
 
 /* ---- lines */
-static void draw_topk(Drawn *t) {
-    int64_t x[STEP_RANK];
-    const int rank = some_sizes(t, 1, 4, x), axis = (int)draw(t, 0, rank - 1);
-    t->nout = 2;
-    attribute(t, "k", "%d", (int)draw(t, 0, x[axis]));
-    attribute(t, "axis", "%d", axis);
-    attribute(t, "largest", draw(t, 0, 1) ? "yes" : "no");
-    wholes(t, moved[draw(t, 0, 5)], rank, x, 0, draw(t, 0, 1) ? 9 : 200);
-}
-static void draw_best(Drawn *t) {
-    int64_t x[STEP_RANK];
-    const int rank = some_sizes(t, 1, 4, x), axis = (int)draw(t, 0, rank - 1);
-    if (x[axis] < 1) x[axis] = 1;
-    if (draw(t, 0, 4) == 0 && rank == 2) x[1 - axis] = 600; /* more results than a group */
-    if (draw(t, 0, 2) == 0 && rank <= 2) x[axis] = draw(t, 16, 200);
-    attribute(t, "axis", "%d", axis);
-    attribute(t, "last", draw(t, 0, 1) ? "yes" : "no");
-    wholes(t, moved[draw(t, 0, 5)], rank, x, 0, draw(t, 0, 1) ? 3 : 200);
-}
 static void draw_cumulated(Drawn *t) {
     static const DType types[] = {DT_FLOAT,  DT_DOUBLE, DT_FLOAT16, DT_BFLOAT16, DT_INT64, DT_INT32,
                                   DT_UINT32, DT_INT16,  DT_UINT16,  DT_INT8,     DT_UINT8};
@@ -404,7 +385,7 @@ static void draw_mirror(Drawn *t) {
     int64_t pads[2 * STEP_RANK];
     for (int a = 0; a < 2 * rank; a++) pads[a] = draw(t, x[a % rank] > 3 ? -1 : 0, 3);
     numbers(t, "pads", 2 * rank, pads);
-    attribute(t, "mode", "%s", modes[draw(t, 0, 2)]);
+    attribute(t, "mode", "%s", modes[draw(t, 0, 9) ? draw(t, 0, 1) : 2]);
     wholes(t, moved[draw(t, 0, 5)], rank, x, 0, 99);
 }
 
@@ -493,9 +474,6 @@ static const Family families[] = {
     {"band", draw_band, true},
     {"dft", draw_dft, false},
     {"stft", draw_stft, false},
-    {"topk", draw_topk, false},
-    {"argmax", draw_best, false},
-    {"argmin", draw_best, false},
     {"cumsum", draw_cumulated, false},
     {"cumprod", draw_cumulated, false},
     {"attention", draw_attention, false},

@@ -1,6 +1,6 @@
 /* ops_selected.c -- tests operators that select elements or give their places: steps of random
    types, sizes and layouts run on the CPU back end, with and without special instruction sets and
-   with three threads, and are compared with the reference kernels. */
+   with three threads, and are compared with the reference kernels; faulty loops are noticed. */
 #include "ops/operator/op_kernel.h"
 #include "test/shared/kernel_check.h"
 
@@ -49,12 +49,44 @@ static void draw_nonzero(Drawn *t) {
     fill_few(t, draw(t, 0, 3) ? some_type(t) : DT_BOOL, rank, x);
     attribute(t, "n", "%d", (int)(count_set(t, 0) + draw(t, 0, 3)));
 }
-static void draw_hardmax(Drawn *t) {
-    int64_t x[STEP_RANK];
-    const int rank = some_sizes(t, 1, 4, x), axis = (int)draw(t, 0, rank - 1);
+/* Draws the sizes of many lines along axis 1, of which some or all lie side by side. */
+static int many_lines(Drawn *t, int64_t x[]) {
+    const bool apart = draw(t, 0, 3) > 0;
+    x[0] = draw(t, 1, apart ? 150 : 3), x[1] = draw(t, 1, apart ? 90 : 20);
+    x[2] = !apart ? draw(t, 16, 300) : draw(t, 0, 3) ? draw(t, 2, 17) : 1;
+    return 3;
+}
+/* Draws the rank, the sizes and the axis. */
+static int draw_lines(Drawn *t, int64_t x[]) {
+    const bool many = draw(t, 0, 1);
+    const int rank = many ? many_lines(t, x) : some_sizes(t, 1, 4, x),
+              axis = many ? 1 : (int)draw(t, 0, rank - 1);
     if (draw(t, 0, 4) == 0 && rank == 2) x[1 - axis] = 600; /* more results than a group */
     if (draw(t, 0, 2) == 0 && rank <= 2) x[axis] = draw(t, 16, 200);
     attribute(t, "axis", "%d", axis);
+    return rank;
+}
+static void draw_topk(Drawn *t) {
+    int64_t x[STEP_RANK];
+    const bool many = draw(t, 0, 1);
+    const int rank = many ? many_lines(t, x) : some_sizes(t, 1, 4, x),
+              axis = many ? 1 : (int)draw(t, 0, rank - 1);
+    t->nout = 2;
+    attribute(t, "k", "%d", (int)draw(t, 0, x[axis] > 9 ? 9 : x[axis]));
+    attribute(t, "axis", "%d", axis);
+    attribute(t, "largest", draw(t, 0, 1) ? "yes" : "no");
+    wholes(t, some_type(t), rank, x, 0, draw(t, 0, 1) ? 9 : 100);
+}
+static void draw_best(Drawn *t) {
+    int64_t x[STEP_RANK];
+    const int rank = draw_lines(t, x);
+    attribute(t, "last", draw(t, 0, 1) ? "yes" : "no");
+    if (draw(t, 0, 1)) fill_few(t, some_type(t), rank, x);
+    else wholes(t, some_type(t), rank, x, 0, draw(t, 0, 1) ? 3 : 100);
+}
+static void draw_hardmax(Drawn *t) {
+    int64_t x[STEP_RANK];
+    const int rank = draw_lines(t, x);
     fill_few(t, some_float(t), rank, x);
 }
 /* Draws windows that may begin or end in the padding, but never lie in it completely. */
@@ -150,11 +182,40 @@ static void draw_trees(Drawn *t) {
 }
 
 static const Family families[] = {
-    {"compress", draw_compress, false}, {"nonzero", draw_nonzero, false},
-    {"hardmax", draw_hardmax, false},   {"maxplace", draw_maxplace, false},
-    {"unpool", draw_unpool, false},     {"unique", draw_unique, false},
-    {"trees", draw_trees, false},       {0},
+    {"compress", draw_compress, false},
+    {"nonzero", draw_nonzero, false},
+    {"hardmax", draw_hardmax, false},
+    {"maxplace", draw_maxplace, false},
+    {"unpool", draw_unpool, false},
+    {"unique", draw_unique, false},
+    {"trees", draw_trees, false},
+    {"topk", draw_topk, false},
+    {"argmax", draw_best, false},
+    {"argmin", draw_best, false},
+    {0},
 };
+
+/* ---- loops with a fault */
+static void one_row_less(const FirstRows *f) {
+    FirstRows less = *f;
+    less.rows -= f->rows > f->k;
+    table[0]->first_of_rows[0](&less);
+}
+static void never_last(const BetterRows *b) {
+    BetterRows other = *b;
+    other.last = false;
+    table[0]->better[CLASS_FLOAT](&other);
+}
+static void wrong_loops_are_caught(void **state) {
+    static const Family first = {"topk", draw_topk, false}, best = {"argmax", draw_best, false};
+    (void)state;
+    Simd wrong = *table[0];
+    assert_int_equal(differences(&first, &wrong) + differences(&best, &wrong), 0);
+    wrong.first_of_rows[0] = one_row_less;
+    assert_true(differences(&first, &wrong) > 3);
+    wrong = *table[0], wrong.better[CLASS_FLOAT] = never_last;
+    assert_true(differences(&best, &wrong) > 3);
+}
 
 /* A tree of three nodes has one wrong field: a run fails and reads nothing outside the tree. */
 static double positive(Drawn *t, double low, double high) { return real(t, 0, high - low); }
@@ -195,6 +256,7 @@ static void trees_that_are_none_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {FAMILIES_TEST(families),
+                                       cmocka_unit_test(wrong_loops_are_caught),
                                        cmocka_unit_test(trees_that_are_none_are_refused)};
     return cmocka_run_group_tests(tests, open_devices, close_devices);
 }

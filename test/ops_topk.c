@@ -62,7 +62,8 @@ static Drawn *draw_case(uint64_t seed) {
     assert_non_null(t);
     t->random.seed = seed;
     const DType type = types[draw(t, 0, 9)];
-    t->n = draw(t, 1, sizes[draw(t, 0, 3)]), t->lines = draw(t, 1, t->n > 300 ? 3 : 20);
+    t->n = draw(t, 1, sizes[draw(t, 0, 3)]);
+    t->lines = draw(t, 1, t->n > 300 ? 3 : draw(t, 0, 1) ? 20 : 200);
     t->k = draw(t, 0, 2) ? draw(t, 1, t->n < 12 ? t->n : 12) : draw(t, 1, t->n);
     t->axis = (int)draw(t, 0, 1), t->largest = draw(t, 0, 1);
     int64_t dim[2] = {t->axis ? t->lines : t->n, t->axis ? t->n : t->lines};
@@ -185,13 +186,25 @@ static void first_first(int32_t *rank, const void *key, int64_t n) {
     (void)key;
     for (int64_t j = 0; j < n; j++) rank[j] = (int32_t)j;
 }
+static void without_last(const FirstRows *f) {
+    FirstRows less = *f;
+    less.rows -= f->rows > f->k;
+    table[0]->first_of_rows[0](&less);
+}
+static int64_t last_place(const void *x, const void *value, int64_t n, bool last) {
+    return table[0]->place[CLASS_INT32](x, value, n, !last);
+}
 static void wrong_loops_are_caught(void **state) {
     (void)state;
     Simd simd = *table[0];
     simd.order[CLASS_FLOAT] = unturned;
     assert_true(cases_noticed(&simd, CASES, notices) > 60);
     simd = *table[0], simd.rank[0] = first_first;
-    assert_true(cases_noticed(&simd, CASES, notices) > 60);
+    assert_true(cases_noticed(&simd, CASES, notices) > 40);
+    simd = *table[0], simd.first_of_rows[0] = without_last;
+    assert_true(cases_noticed(&simd, CASES, notices) > 10);
+    simd = *table[0], simd.place[CLASS_INT32] = last_place;
+    assert_true(cases_noticed(&simd, CASES, notices) > 3);
     /* This one lists fewer than k places, so places that were not set are read: of element 0, not
        of one outside the tensor. */
     simd = *table[0], simd.count_from[0] = one_more, unset = 0;

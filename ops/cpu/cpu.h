@@ -126,6 +126,26 @@ bool nest_next(const Nest *, int inner, int64_t index[], int64_t offset[]);
 /* Sets index and offset to the state after `number` calls of nest_next. */
 void nest_goto(const Nest *, int inner, int64_t number, int64_t index[], int64_t offset[]);
 
+/* ---- lanes.c: lines of a view along an axis, side by side
+   LANES_BESIDE: lines that begin at adjacent places lie side by side already.
+   LANES_TURNED: tiles of lines are transposed. Where the axis is followed by others of fewer than
+   LANES_LEAST places (`inner` of them), so many lines follow each other in memory.
+   LANES_APART: neither is possible. */
+typedef enum LanesKind { LANES_APART, LANES_BESIDE, LANES_TURNED } LanesKind;
+enum { LANES_LEAST = 16, LANES_TURNED_MOST = 64 /* lines of a tile */, LANES_COLUMNS = 64 };
+typedef struct Lanes {
+    LanesKind kind;
+    int64_t inner, rows; /* rows: elements of each line that a tile has; a tile has at most
+                            LANES_COLUMNS * LANES_TURNED_MOST elements */
+    int64_t step[3];     /* in the nest's views: from one of the `inner` lines to the next */
+} Lanes;
+/* nest: over views without the axis, of which one has lines of n elements, `along` apart. Its last
+   axis then has the lines that lie side by side, and the `inner` ones are taken out of it. */
+Lanes lanes_of(Nest *, int view, int64_t n, int64_t along);
+/* y[c * LANES_TURNED_MOST + r] = x[r * xs + c], for elements of 4 or 8 bytes. */
+void lanes_turn(const Simd *, int size, char *y, const char *x, int64_t xs, int64_t rows,
+                int64_t columns);
+
 /* ---- vector.c: element-wise programs */
 typedef struct Vector Vector;
 /* Builds a program that writes view[0]. `acc` is what C_ACC reads, or NULL if the program has none.

@@ -22,8 +22,7 @@ typedef struct MaxPlace {
     size_t values, best, which, each; /* scratch memory: offsets for part 0, bytes of a part */
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
     void (*store)(void *y, int64_t stride, const void *x, int64_t n);
-    void (*better)(void *best, int32_t *where, const void *x, int32_t at, int64_t n, bool last,
-                   bool least);
+    void (*better)(const BetterRows *);
 } MaxPlace;
 typedef struct PlaceRun {
     const MaxPlace *m;
@@ -76,7 +75,12 @@ static void find_row(const MaxPlace *m, const char *x, const int64_t i[], char *
         if (low >= high || !tap_row(m, t, i, &row)) continue;
         row += (m->stride[a] * low + m->dilation[a] * m->tap[t * m->ns + a] - m->pad[a]) * step;
         m->load(values, x + row * dtype_size(m->view[X].dtype), m->stride[a] * step, high - low);
-        m->better(best + low * m->size, which + low, values, (int32_t)t, high - low, false, false);
+        m->better(&(BetterRows){.best = best + low * m->size,
+                                .where = which + low,
+                                .x = values,
+                                .rows = 1,
+                                .n = high - low,
+                                .at = (int32_t)t});
         if (!reached)
             take_first(m, values, best + low * m->size, which + low, (int32_t)t, high - low);
         reached = reached || (low == 0 && high == n);

@@ -209,6 +209,26 @@ typedef struct Cumulation {
     bool exclusive;
 } Cumulation;
 typedef void CumulationLoop(const Cumulation *);
+/* Finds the best element of each of n columns: for each row j < rows in turn, where x[j*xs + i] is
+   greater than best[i] (least: less; last: or equal), best[i] becomes x[j*xs + i] and where[i]
+   becomes at + j. */
+typedef struct BetterRows {
+    void *best;
+    int32_t *where;
+    const void *x;
+    int64_t xs, rows, n;
+    int32_t at;
+    bool last, least;
+} BetterRows;
+/* Finds the k greatest keys of each of n columns; among equal keys, the first comes first: key[j*ks
+   + i] for at <= j < at + rows are added to those that were found before, first[s*fs + i] for s <
+   k, s < at, whose places are where[s*fs + i]. Keys and places are int32 or int64. Whole vectors
+   are read and written. */
+typedef struct FirstRows {
+    void *first, *where;
+    const void *key;
+    int64_t fs, ks, at, rows, n, k;
+} FirstRows;
 /* The numbers of a row, for the row_* loops. */
 typedef struct RowNumbers {
     float k[4];
@@ -241,10 +261,7 @@ typedef struct Simd {
     void (*add_floats)(void *acc, const void *x, int64_t stride, int64_t n);
     /* Reduces all of x[0..n-1] into the single acc[0], as merge does. */
     void (*total[CLASS_COUNT][REDUCE_KINDS])(void *acc, const void *x, int64_t n);
-    /* Where x[i] is greater than best[i] (least: less; last: or equal), best[i] becomes x[i] and
-       where[i] becomes `at`. */
-    void (*better[CLASS_COUNT])(void *best, int32_t *where, const void *x, int32_t at, int64_t n,
-                                bool last, bool least);
+    void (*better[CLASS_COUNT])(const BetterRows *);
     /* The first place (last: the last place) of *value in x[0..n-1]; -1: there is none. */
     int64_t (*place[CLASS_COUNT])(const void *x, const void *value, int64_t n, bool last);
     /* Loops for ordering. `order` computes keys: integers of the elements' size that are greater
@@ -257,6 +274,7 @@ typedef struct Simd {
     int64_t (*count_from[2])(const void *key, int64_t least, int64_t n);
     int64_t (*places_from[2])(int32_t *at, const void *key, int64_t least, int64_t n);
     void (*rank[2])(int32_t *rank, const void *key, int64_t n);
+    void (*first_of_rows[2])(const FirstRows *);
     /* y[i] += w[0] * x[i*stride]. scale_add_32: of 32-bit integers, which wrap. */
     void (*scale_add[CLASS_COUNT])(void *y, const void *x, int64_t stride, const void *w,
                                    int64_t n);

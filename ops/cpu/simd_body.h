@@ -397,29 +397,6 @@ static void blend_pixels(float *y, int64_t ys, const float *x, const int64_t off
         }
 }
 
-/* ---- the place of the best element. Each comparison has its own loop, so that no loop has
-   branches. */
-#define BETTER_EACH(condition)             \
-    EACH {                                 \
-        const bool better = condition;     \
-        where[i] = better ? at : where[i]; \
-        best[i] = better ? x[i] : best[i]; \
-    }
-#define DEFINE_BETTER(name, T)                                                           \
-    static void name(void *pbest, int32_t *where, const void *px, int32_t at, int64_t n, \
-                     bool last, bool least) {                                            \
-        T *best = pbest;                                                                 \
-        const T *x = px;                                                                 \
-        if (last && least) BETTER_EACH(x[i] <= best[i])                                  \
-        else if (last) BETTER_EACH(x[i] >= best[i])                                      \
-        else if (least) BETTER_EACH(x[i] < best[i])                                      \
-        else BETTER_EACH(x[i] > best[i])                                                 \
-    }
-DEFINE_BETTER(better_float, float)
-DEFINE_BETTER(better_double, double)
-DEFINE_BETTER(better_int, int64_t)
-DEFINE_BETTER(better_uint, uint64_t)
-
 /* Finds the first or the last place of a number in a run. Most blocks of SOUGHT elements do not
    contain it, and are skipped by a vector comparison. */
 enum { SOUGHT = 64 };
@@ -446,6 +423,7 @@ DEFINE_PLACE(place_float, float)
 DEFINE_PLACE(place_double, double)
 DEFINE_PLACE(place_int, int64_t)
 DEFINE_PLACE(place_uint, uint64_t)
+DEFINE_PLACE(place_int32, int32_t)
 
 #include "ops/cpu/simd_order.h"
 
@@ -468,6 +446,7 @@ static void fold(int64_t *at, const int64_t *from, int64_t places, int64_t strid
 #include "ops/cpu/simd_windows.h"
 #include "ops/cpu/simd_onerow.h"
 #include "ops/cpu/simd_extremes.h"
+#include "ops/cpu/simd_better.h"
 #include "ops/cpu/simd_peaks.h"
 #include "ops/cpu/simd_winograd.h"
 #include "ops/cpu/simd_softmax.h"

@@ -74,3 +74,74 @@ enum { SEARCHED = 32 };
     }
 DEFINE_FROM(int32_t)
 DEFINE_FROM(int64_t)
+
+/* Columns are handled in whole vectors. A key moves down the list of its column, past all keys that
+   come before it. Then it takes the place of another one, and `moved` makes that and all later ones
+   move down by one place. */
+enum { FIRST_KEPT = 4 }; /* vectors of a list, or lists of one vector, that stay in registers */
+#define KEYS_OF(K) (int)(WIDTH * sizeof(float) / sizeof(K))
+#define DEFINE_FIRST_OF_ROWS(K)                                                                    \
+    typedef K Keys_##K                                                                             \
+        __attribute__((vector_size(WIDTH * sizeof(float)), aligned(sizeof(K)), may_alias));        \
+    ALWAYS void exchange_##K(Keys_##K *old, Keys_##K *its, Keys_##K *own, Keys_##K *place,         \
+                             Keys_##K *moved) {                                                    \
+        const Keys_##K x = *own, z = *old, xp = *place, zp = *its, before = *moved | (x > z);      \
+        *moved = before;                                                                           \
+        *old = (before & x) | (~before & z), *its = (before & xp) | (~before & zp);                \
+        *own = (before & z) | (~before & x), *place = (before & zp) | (~before & xp);              \
+    }                                                                                              \
+    /* Adds the rows from..to-1 to the lists of one vector of columns. */                          \
+    static void first_slow_##K(const FirstRows *f, K *first, K *where, const K *key, int64_t from, \
+                               int64_t to) {                                                       \
+        for (int64_t j = from; j < to; j++) {                                                      \
+            const int64_t at = f->at + j, found = at < f->k ? at : f->k;                           \
+            Keys_##K own = *(const Keys_##K *)(key + j * f->ks), place = (Keys_##K){0} + (K)at,    \
+                     moved = {0};                                                                  \
+            for (int64_t s = 0; s < found; s++)                                                    \
+                exchange_##K((Keys_##K *)(first + s * f->fs), (Keys_##K *)(where + s * f->fs),     \
+                             &own, &place, &moved);                                                \
+            if (found == f->k) continue;                                                           \
+            *(Keys_##K *)(first + found * f->fs) = own;                                            \
+            *(Keys_##K *)(where + found * f->fs) = place;                                          \
+        }                                                                                          \
+    }                                                                                              \
+    /* The same for `beside` vectors and lists of k keys, which have been filled. */               \
+    ALWAYS void first_kept_##K(const FirstRows *f, K *first, K *where, const K *key, int64_t from, \
+                               int beside, int k) {                                                \
+        Keys_##K best[FIRST_KEPT], its[FIRST_KEPT];                                                \
+        UNROLLED(int v = 0; v < beside * k; v++) {                                                 \
+            best[v] = *(const Keys_##K *)(first + v % k * f->fs + v / k * KEYS_OF(K));             \
+            its[v] = *(const Keys_##K *)(where + v % k * f->fs + v / k * KEYS_OF(K));              \
+        }                                                                                          \
+        for (int64_t j = from; j < f->rows; j++) UNROLLED(int b = 0; b < beside; b++) {            \
+                Keys_##K own = *(const Keys_##K *)(key + j * f->ks + b * KEYS_OF(K)),              \
+                         place = (Keys_##K){0} + (K)(f->at + j), moved = {0};                      \
+                UNROLLED(int s = 0; s < k; s++)                                                    \
+                exchange_##K(&best[b * k + s], &its[b * k + s], &own, &place, &moved);             \
+            }                                                                                      \
+        UNROLLED(int v = 0; v < beside * k; v++) {                                                 \
+            *(Keys_##K *)(first + v % k * f->fs + v / k * KEYS_OF(K)) = best[v];                   \
+            *(Keys_##K *)(where + v % k * f->fs + v / k * KEYS_OF(K)) = its[v];                    \
+        }                                                                                          \
+    }                                                                                              \
+    static void first_of_rows_##K(const FirstRows *f) {                                            \
+        const int64_t empty = f->at < f->k ? f->k - f->at : 0,                                     \
+                      from = empty < f->rows ? empty : f->rows;                                    \
+        const K *key = f->key;                                                                     \
+        K *first = f->first, *where = f->where;                                                    \
+        for (int64_t i = 0; i < f->n; i += KEYS_OF(K))                                             \
+            first_slow_##K(f, first + i, where + i, key + i, 0,                                    \
+                           f->k > FIRST_KEPT ? f->rows : from);                                    \
+        if (f->k > FIRST_KEPT || from == f->rows) return;                                          \
+        int64_t i = 0;                                                                             \
+        for (; f->k == 1 && i + 4 * KEYS_OF(K) <= f->n; i += 4 * KEYS_OF(K))                       \
+            first_kept_##K(f, first + i, where + i, key + i, from, 4, 1);                          \
+        for (; i < f->n; i += KEYS_OF(K)) {                                                        \
+            if (f->k == 1) first_kept_##K(f, first + i, where + i, key + i, from, 1, 1);           \
+            else if (f->k == 2) first_kept_##K(f, first + i, where + i, key + i, from, 1, 2);      \
+            else if (f->k == 3) first_kept_##K(f, first + i, where + i, key + i, from, 1, 3);      \
+            else first_kept_##K(f, first + i, where + i, key + i, from, 1, 4);                     \
+        }                                                                                          \
+    }
+DEFINE_FIRST_OF_ROWS(int32_t)
+DEFINE_FIRST_OF_ROWS(int64_t)

@@ -267,8 +267,8 @@ static void draw_grid_sample(Drawn *t) {
                                                                            "reflection"};
     const int64_t b = draw(t, 1, 3), rows = draw(t, 0, 3) ? draw(t, 1, 5) : 90,
                   channels = draw(t, 0, 2) ? draw(t, 1, 5) : draw(t, 15, 40);
-    attribute(t, "mode", modes[draw(t, 0, 9) ? draw(t, 0, 1) : 2]);
-    attribute(t, "outside", outside[draw(t, 0, 9) ? draw(t, 0, 1) : 2]);
+    attribute(t, "mode", modes[draw(t, 0, 2)]);
+    attribute(t, "outside", outside[draw(t, 0, 2)]);
     attribute(t, "align", draw(t, 0, 1) ? "no" : "yes");
     t->tolerance = 1e-5;
     reals(t, DT_FLOAT, 4, (int64_t[]){b, channels, draw(t, 1, 9), draw(t, 1, 9)}, -1, 1);
@@ -385,7 +385,7 @@ static void draw_mirror(Drawn *t) {
     int64_t pads[2 * STEP_RANK];
     for (int a = 0; a < 2 * rank; a++) pads[a] = draw(t, x[a % rank] > 3 ? -1 : 0, 3);
     numbers(t, "pads", 2 * rank, pads);
-    attribute(t, "mode", "%s", modes[draw(t, 0, 9) ? draw(t, 0, 1) : 2]);
+    attribute(t, "mode", "%s", modes[draw(t, 0, 2)]);
     wholes(t, moved[draw(t, 0, 5)], rank, x, 0, 99);
 }
 
@@ -532,6 +532,11 @@ static void few_rows(const ChosenRows *c) {
 static void short_floats(float *y, const void *x, float zero, float scale, int64_t n) {
     table[0]->from_bytes[0](y, x, zero, scale, n - 1);
 }
+static void never_aligned(const GridReads *r) {
+    GridReads other = *r;
+    other.align = false;
+    table[0]->grid_reads(&other);
+}
 static void no_levels(const LevelPanel *p, int64_t rows) { (void)p, (void)rows; }
 static void no_sum(const LevelPanel *p, const int32_t *s, int64_t n) { (void)p, (void)s, (void)n; }
 static void wrong_loops_are_caught(void **state) {
@@ -541,6 +546,7 @@ static void wrong_loops_are_caught(void **state) {
                         boxes = {"roialign", draw_roi_align, false},
                         states = {"lstm", draw_lstm, false}, rows = {"gather", draw_gather, false},
                         updates = {"scatternd", draw_scatter_nd, false},
+                        images = {"gridsample", draw_grid_sample, false},
                         floats = {"dequantize", draw_dequantize, false};
     (void)state;
     Simd wrong = *table[0];
@@ -559,6 +565,8 @@ static void wrong_loops_are_caught(void **state) {
     assert_true(differences(&rows, &wrong) > 10 && differences(&updates, &wrong) > 10);
     wrong = *table[0], wrong.from_bytes[0] = short_floats;
     assert_true(differences(&floats, &wrong) > 3);
+    wrong = *table[0], wrong.grid_reads = never_aligned;
+    assert_true(differences(&images, &wrong) > 10);
     wrong = *table[0], wrong.levels[1] = no_levels;
     assert_true(differences(&states, &wrong) > 3);
     wrong = *table[tables - 1], wrong.add_planes = no_sum;

@@ -1,27 +1,26 @@
-/* gridsample.c -- gridsample of floats with two spatial axes (defined in ops/gridsample.c): nearest
-   or bilinear, with zeros or the border outside.
+/* gridsample.c -- gridsample of floats with two spatial axes (defined in ops/gridsample.c).
 
    A block of places of the result is computed at a time. The offsets and weights of the elements
-   that each place reads are the same for all channels and are computed first; then the sums are
-   computed channel by channel. An element outside the image gets an offset inside it and, unless
-   the border is repeated, weight 0. Blocks are distributed over the threads. */
+   that each place reads are the same for all channels and are computed first (simd_grid.h); then
+   the sums are computed channel by channel. Blocks are distributed over the threads. */
+#include "ops/base/least.h"
 #include "ops/cpu/cpu.h"
 #include "ops/operator/op_kernel.h"
-#include <math.h>
 
-/* BLOCK: places of a block. TAPS: elements that a bilinear place reads. CHANNELS: computed
-   together. */
-enum { Y, X, GRID, BLOCK = 256, TAPS = 4, CHANNELS = 16 };
+/* READS: elements that the places of a block read, at most. CHANNELS: computed together. */
+enum { Y, X, GRID, READS = 4 * GRID_PLACES, CHANNELS = 16 };
 typedef struct GridSample {
     View view[3];
-    int taps, parts; /* taps: elements that a place reads, 1 or TAPS */
-    bool border, align;
-    bool neighbours; /* the channels of x are adjacent */
-    bool rows;       /* y's last two axes can be joined: places follow each other at a constant
-                        distance */
-    int64_t blocks;  /* of each image of the batch */
-    size_t each;     /* bytes of the scratch memory of a part */
-    size_t at;       /* its offset for part 0 */
+    int taps, parts; /* taps: elements that a place reads along each axis */
+    int64_t outside;
+    bool align;
+    bool neighbours;       /* the channels of x are adjacent */
+    bool rows;             /* y's last two axes can be joined: places follow each other without
+                              gaps */
+    int64_t block, blocks; /* places of a block; blocks of each image of the batch */
+    size_t each;           /* bytes of the scratch memory of a part */
+    size_t at;             /* its offset for part 0 */
+    const Simd *simd;
 } GridSample;
 typedef struct GridRun {
     const GridSample *g;
@@ -30,93 +29,47 @@ typedef struct GridRun {
     char *work;
 } GridRun;
 typedef struct Reads { /* the elements that the places of a block read, tap by tap */
-    int32_t offset[TAPS][BLOCK];
-    float weight[TAPS][BLOCK];
-    int64_t to[BLOCK]; /* where the sum of each place is stored, relative to its channel */
+    int32_t offset[READS];
+    float weight[READS];
+    float grid[2][GRID_PLACES], sum[GRID_PLACES];
+    int64_t to[GRID_PLACES]; /* where the sum of each place is stored, relative to its channel */
 } Reads;
 
-/* The position on an axis of n places to which g in -1..1 refers. Positions far outside stay
-   outside. */
-static double place_on(const GridSample *s, float g, int64_t n) {
-    float at = kernel_grid_place(g, n, s->align);
-    if (s->taps == 1) at = rintf(at);
-    return !s->border ? at : at < 0 ? 0 : at > (float)(n - 1) ? (double)(n - 1) : at;
-}
-static void list_tap(const GridSample *s, Reads *r, int tap, int k, const int64_t at[2],
-                     double weight) {
-    const View *x = &s->view[X];
-    int64_t offset = 0;
-    for (int a = 0; a < 2; a++) {
-        const int64_t n = x->dim[2 + a];
-        int64_t i = at[a];
-        if (i < 0 || i >= n) {
-            if (!s->border) weight = 0;
-            i = i < 0 ? 0 : n - 1;
-        }
-        offset += i * x->stride[2 + a];
-    }
-    r->offset[tap][k] = (int32_t)offset, r->weight[tap][k] = (float)weight;
-}
-static void list_reads(const GridSample *s, const float grid[2], Reads *r, int k) {
-    double place[2], part[2];
-    int64_t low[2];
-    for (int a = 0; a < 2; a++) {
-        place[a] = place_on(s, grid[1 - a], s->view[X].dim[2 + a]);
-        low[a] = (int64_t)floor(place[a]), part[a] = place[a] - (double)low[a];
-    }
-    if (s->taps == 1) {
-        list_tap(s, r, 0, k, low, 1);
-        return;
-    }
-    for (int tap = 0; tap < TAPS; tap++) {
-        const int down = tap / 2, right = tap % 2;
-        list_tap(s, r, tap, k, (const int64_t[]){low[0] + down, low[1] + right},
-                 (down ? part[0] : 1 - part[0]) * (right ? part[1] : 1 - part[1]));
-    }
-}
-/* An element of weight 0 is not read: it may be infinite, or one at the border that stands for
-   places outside. */
-static float sum_at(const Reads *r, int taps, int64_t k, const float *x) {
-    float p[TAPS];
-    for (int t = 0; t < taps; t++)
-        p[t] = r->weight[t][k] != 0 ? r->weight[t][k] * x[r->offset[t][k]] : 0;
-    return taps == 1 ? p[0] : p[0] + p[1] + (p[2] + p[3]);
-}
-/* Computes one channel for places that are `stride` apart in y. */
-static void sum_channel(const Reads *r, int taps, const float *restrict x, float *restrict y,
-                        int64_t stride, int64_t n) {
-    if (taps == 1)
-        for (int64_t k = 0; k < n; k++) y[k * stride] = sum_at(r, 1, k, x);
-    else
-        for (int64_t k = 0; k < n; k++) y[k * stride] = sum_at(r, TAPS, k, x);
-}
-static void sum_apart(const Reads *r, int taps, const float *restrict x, float *restrict y,
-                      int64_t n) {
-    for (int64_t k = 0; k < n; k++) y[r->to[k]] = sum_at(r, taps, k, x);
-}
-/* Computes one place for channels that are adjacent in x and `stride` apart in y. */
-static void sum_place(const Reads *r, int taps, int64_t k, const float *restrict x,
-                      float *restrict y, int64_t stride, int64_t n) {
-    float sum[CHANNELS];
-    for (; n >= CHANNELS; n -= CHANNELS, x += CHANNELS, y += CHANNELS * stride) {
-        if (taps == 1)
-            for (int c = 0; c < CHANNELS; c++) sum[c] = sum_at(r, 1, k, x + c);
-        else
-            for (int c = 0; c < CHANNELS; c++) sum[c] = sum_at(r, TAPS, k, x + c);
-        for (int c = 0; c < CHANNELS; c++) y[c * stride] = sum[c];
-    }
-    for (int64_t c = 0; c < n; c++) y[c * stride] = sum_at(r, taps, k, x + c);
-}
 static void list_block(const GridRun *run, int64_t b, int64_t first, int64_t n, Reads *r) {
     const GridSample *s = run->g;
-    const View *y = &s->view[Y], *grid = &s->view[GRID];
+    const View *y = &s->view[Y], *x = &s->view[X], *grid = &s->view[GRID];
     const int64_t columns = y->dim[3];
+    int64_t row = first / columns, column = first % columns;
     for (int64_t k = 0; k < n; k++) {
-        const int64_t row = (first + k) / columns, column = (first + k) % columns;
         const float *at =
             run->grid + b * grid->stride[0] + row * grid->stride[1] + column * grid->stride[2];
-        list_reads(s, (const float[]){at[0], at[grid->stride[3]]}, r, (int)k);
+        r->grid[0][k] = at[grid->stride[3]], r->grid[1][k] = at[0];
         r->to[k] = row * y->stride[2] + column * y->stride[3];
+        if (++column == columns) column = 0, row++;
+    }
+    s->simd->grid_reads(&(GridReads){.place = r->offset,
+                                     .weight = r->weight,
+                                     .grid = {r->grid[0], r->grid[1]},
+                                     .size = {x->dim[2], x->dim[3]},
+                                     .stride = {x->stride[2], x->stride[3]},
+                                     .n = n,
+                                     .outside = s->outside,
+                                     .taps = s->taps,
+                                     .align = s->align});
+}
+/* Computes place k of n for channels that are adjacent in x and `stride` apart in y. An element of
+   weight 0 is not read: it may be infinite. */
+static void sum_place(const Reads *r, int taps, int64_t k, int64_t n, const float *restrict x,
+                      float *restrict y, int64_t stride, int64_t channels) {
+    for (int64_t c = 0; c < channels; c += CHANNELS) {
+        const int64_t from = c + CHANNELS <= channels ? c : channels - CHANNELS;
+        float sum[CHANNELS] = {0};
+        for (int t = 0; t < taps; t++) {
+            const float w = r->weight[t * n + k], *at = x + from + r->offset[t * n + k];
+            if (w != 0)
+                for (int i = 0; i < CHANNELS; i++) sum[i] += w * at[i];
+        }
+        for (int i = 0; i < CHANNELS; i++) y[(from + i) * stride] = sum[i];
     }
 }
 static void run_block(const GridRun *run, int64_t b, int64_t first, int64_t n, Reads *r) {
@@ -124,15 +77,17 @@ static void run_block(const GridRun *run, int64_t b, int64_t first, int64_t n, R
     const View *y = &s->view[Y], *x = &s->view[X];
     const float *from = run->x + b * x->stride[0];
     float *to = run->y + b * y->stride[0];
+    const int taps = s->taps * s->taps;
     list_block(run, b, first, n, r);
     if (s->neighbours) {
         for (int64_t k = 0; k < n; k++)
-            sum_place(r, s->taps, k, from, to + r->to[k], y->stride[1], y->dim[1]);
+            sum_place(r, taps, k, n, from, to + r->to[k], y->stride[1], y->dim[1]);
         return;
     }
     for (int64_t c = 0; c < y->dim[1]; c++, from += x->stride[1], to += y->stride[1]) {
-        if (s->rows) sum_channel(r, s->taps, from, to + r->to[0], y->stride[3], n);
-        else sum_apart(r, s->taps, from, to, n);
+        float *sum = s->rows ? to + r->to[0] : r->sum;
+        s->simd->blend[CLASS_FLOAT](sum, from, r->offset, r->weight, taps, n);
+        for (int64_t k = 0; k < n && !s->rows; k++) to[r->to[k]] = sum[k];
     }
 }
 static void run_part(void *job, int k) {
@@ -142,8 +97,8 @@ static void run_part(void *job, int k) {
                   all = s->view[Y].dim[0] * s->blocks, end = all * (k + 1) / s->parts;
     Reads *r = (Reads *)(void *)(run->work + (size_t)k * s->each);
     for (int64_t j = all * k / s->parts; j < end; j++) {
-        const int64_t first = j % s->blocks * BLOCK, left = places - first;
-        run_block(run, j / s->blocks, first, left < BLOCK ? left : BLOCK, r);
+        const int64_t first = j % s->blocks * s->block;
+        run_block(run, j / s->blocks, first, int64_least(places - first, s->block), r);
     }
 }
 static int gridsample_run(const Kernel *k, void *const slot[], void *work) {
@@ -170,14 +125,16 @@ bool gridsample_build(Build *b, int choice, Kernel *k) {
     }
     const View *y = &s->view[Y];
     view_extent(&s->view[X], &low, &high);
-    if (step->param[GRID_MODE] > GRID_NEAREST || step->param[GRID_OUTSIDE] > GRID_BORDER ||
-        low < 0 || high > INT32_MAX)
-        return false;
-    s->taps = step->param[GRID_MODE] == GRID_NEAREST ? 1 : TAPS;
-    s->border = step->param[GRID_OUTSIDE] == GRID_BORDER, s->align = step->param[GRID_ALIGN] != 0;
+    if (low < 0 || high > INT32_MAX) return false;
+    s->taps = step->param[GRID_MODE] == GRID_NEAREST  ? 1
+              : step->param[GRID_MODE] == GRID_LINEAR ? 2
+                                                      : GRID_TAPS;
+    s->outside = step->param[GRID_OUTSIDE], s->align = step->param[GRID_ALIGN] != 0;
+    s->simd = b->device->simd;
     s->neighbours = s->view[X].stride[1] == 1 && y->dim[1] >= CHANNELS;
-    s->rows = y->dim[2] < 2 || y->stride[2] == y->dim[3] * y->stride[3];
-    s->blocks = (y->dim[2] * y->dim[3] + BLOCK - 1) / BLOCK;
+    s->rows = y->stride[3] == 1 && (y->dim[2] < 2 || y->stride[2] == y->dim[3]);
+    s->block = int64_least(READS / (s->taps * s->taps), GRID_PLACES);
+    s->blocks = (y->dim[2] * y->dim[3] + s->block - 1) / s->block;
     s->parts = count_parts(b, y->dim[0] * s->blocks, view_count(y), 1);
     s->each = (sizeof(Reads) + 63) / 64 * 64;
     s->at = build_bytes(b, s->each * (size_t)s->parts);

@@ -229,6 +229,19 @@ typedef struct FirstRows {
     const void *key;
     int64_t fs, ks, at, rows, n, k;
 } FirstRows;
+/* What gridsample (ops/gridsample.c) reads of a channel for n places, n <= GRID_PLACES: the sum of
+   weight[t*n + i] * x[place[t*n + i]] over t < taps * taps, without those of weight 0, is the
+   result for place i. The first of two axes is that of the rows. */
+enum { GRID_PLACES = 256, GRID_TAPS = 4 };
+typedef struct GridReads {
+    int32_t *place;
+    float *weight;
+    const float *grid[2]; /* the coordinates */
+    int64_t size[2], stride[2], n;
+    int64_t outside; /* GRID_ZEROS .. */
+    int taps;        /* along each axis: 1 nearest, 2 linear, 4 cubic */
+    bool align;
+} GridReads;
 /* The numbers of a row, for the row_* loops. */
 typedef struct RowNumbers {
     float k[4];
@@ -306,6 +319,7 @@ typedef struct Simd {
        ignored. For CLASS_FLOAT and CLASS_DOUBLE. */
     void (*blend[2])(void *y, const void *x, const int32_t *place, const void *w, int64_t taps,
                      int64_t n);
+    void (*grid_reads)(const GridReads *);
     /* y[p * ys + c] = sum over t < taps of w[p * taps + t] * x[offset[p * taps + t] + c] for c < n;
        where a weight is 0, the element is ignored. n must be at least a vector. */
     void (*blend_pixels)(float *y, int64_t ys, const float *x, const int64_t offset[],

@@ -447,6 +447,7 @@ static void fold(int64_t *at, const int64_t *from, int64_t places, int64_t strid
 #include "ops/cpu/simd_onerow.h"
 #include "ops/cpu/simd_extremes.h"
 #include "ops/cpu/simd_better.h"
+#include "ops/cpu/simd_grid.h"
 #include "ops/cpu/simd_peaks.h"
 #include "ops/cpu/simd_winograd.h"
 #include "ops/cpu/simd_softmax.h"

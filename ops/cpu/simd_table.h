@@ -123,6 +123,7 @@ const Simd SIMD_TABLE = {
     .softmax_columns = {softmax_columns_float, softmax_columns_double},
     .blend = {blend_float, blend_double},
     .blend_pixels = blend_pixels,
+    .grid_reads = grid_reads,
     .better = {better_float, better_double, better_int, better_uint},
     .place = {place_float, place_double, place_int, place_uint, place_int32},
     .order = {order_float, order_double, order_int64_t, order_uint64_t},

@@ -7,7 +7,9 @@ each round the median counts, and of the rounds the least, since noise on a shar
 adds to a time. (On one thread that is processor time. In a virtual machine its clock sometimes
 shows some microseconds too few for a call, so the least time of all calls would be wrong.) The
 outputs are compared, too. With words, only the cases whose family or name contains one of them are
-run, and nothing is written; nor is it with --threads other than 1. Exit status: 1 if a case failed.
+run, and nothing is written; nor is it with --threads other than 1. With --random N, so many random
+cases are run instead (bench_operator_random.py), slowest first at the end. Exit status: 1 if a case
+failed.
 """
 
 import datetime, os, platform, re, statistics, subprocess, sys, tempfile
@@ -18,6 +20,7 @@ need("numpy", "onnx", "onnxruntime")
 import numpy, onnx, onnxruntime  # noqa: E402
 from onnx import helper, numpy_helper  # noqa: E402
 from bench_operator_cases import CASES  # noqa: E402
+from bench_operator_random import random_cases  # noqa: E402
 from compare_onnx import RUNTIME  # noqa: E402
 from markdown_page import page, table  # noqa: E402
 from onnx_tools import clock_of, median_seconds, one_line, session  # noqa: E402
@@ -199,11 +202,29 @@ def text_of(rows, failed):
     return page(lines)
 
 
+def run_random(cases, threads):
+    """Runs cases and prints those that are slower than in ONNX Runtime. Cases that ONNX Runtime
+    refuses are no failures."""
+    rows, failed = rows_of(cases, threads)
+    slower = sorted((ort / ours, c.name) for c, ours, ort, _ in rows if ort < 0.9 * ours)
+    mean = statistics.geometric_mean([ort / ours for _, ours, ort, _ in rows] or [1])
+    print(
+        f"{len(rows)} cases, {len(failed)} failed, speed {mean:.2f} in the geometric mean; below 0.9:"
+    )
+    for ratio, name in slower:
+        print(f"{ratio:7.3f}  {name}")
+    return 1 if any("ONNXRuntimeError" not in why for _, why in failed) else 0
+
+
 def main():
     parser = option_parser(__doc__)
     parser.add_argument("words", nargs="*", help="only cases with these families or names")
     parser.add_argument("--threads", type=positive, default=1, help="threads of each runtime")
+    parser.add_argument("--random", type=positive, help="run so many random cases instead")
+    parser.add_argument("--seed", type=int, default=1, help="of the random cases")
     options = parser.parse_args()
+    if options.random:
+        return run_random(random_cases(options.random, options.seed), str(options.threads))
     families = dict.fromkeys(c.family for c in CASES)
     check_words(options.words, [f"{c.family}: {c.name}" for c in CASES], listed=families)
     chosen = [

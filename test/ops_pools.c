@@ -1,7 +1,8 @@
-/* ops_pools.c -- tests maxima over windows that the CPU back end takes from rows in place
-   (ops/cpu/planes.c): compared with plain loops, with strides and dilations, with padding and
-   without, with NaN, with gaps between the rows of the output, in every instruction set of the
-   machine, and on three threads, which must give the same bytes. */
+/* ops_pools.c -- tests maxima and means over windows that the CPU back end computes plane by plane
+   (ops/cpu/planes.c), maxima also from rows in place: compared with plain loops, with strides and
+   dilations, with padding and without, with NaN, with gaps between the rows of the output, with
+   planes that are computed in several parts, in every instruction set of the machine, and on three
+   threads, which must give the same bytes. */
 #include "test/shared/simd_tables.h"
 #include <math.h>
 #include <stdlib.h>
@@ -22,6 +23,12 @@ static const Pool pools[] = {
     {{9, 10, 17}, {2, 8, 2}, {4, 2, 2}, {0, 0, 0}, {1, 1, 1}, 0},
     {{4, 8, 15}, {2, 2, 2}, {2, 2, 2}, {0, 0, 0}, {1, 1, 1}, 0},
     {{4, 8, 29}, {2, 2, 3}, {2, 2, 2}, {0, 1, 1}, {1, 1, 1}, 0},
+    {{1, 90, 90}, {1, 3, 5}, {1, 3, 3}, {0, 1, 2}, {1, 1, 1}, 0},
+    {{1, 90, 91}, {1, 3, 3}, {1, 2, 2}, {0, 1, 1}, {1, 2, 2}, 2},
+    {{1, 80, 92}, {1, 3, 3}, {1, 1, 2}, {0, 1, 1}, {1, 1, 1}, 0},
+    {{1, 20, 300}, {1, 1, 3}, {1, 1, 1}, {0, 0, 1}, {1, 1, 1}, 0},
+    {{1, 20, 40}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}, 0},
+    {{2, 9, 50}, {2, 2, 3}, {1, 2, 5}, {1, 1, 1}, {1, 1, 1}, 0},
 };
 enum { POOLS = sizeof pools / sizeof *pools };
 static float x[MOST], y[MOST], again[MOST];
@@ -32,8 +39,9 @@ static int64_t outputs(const Pool *p, int a) {
 static void draw(void) {
     for (int i = 0; i < MOST; i++) x[i] = i % 97 == 5 ? NAN : (float)(i * 37 % 1009 - 500);
 }
-static float peak(const Pool *p, const float *from, const int64_t out[N]) {
-    float best = -INFINITY;
+/* The maximum or the mean of a window; the sums are exact. Padding does not count. */
+static float result_of(const Pool *p, PoolKind kind, const float *from, const int64_t out[N]) {
+    float best = -INFINITY, sum = 0, cells = 0;
     int64_t k[N];
     for (k[0] = 0; k[0] < p->kernel[0]; k[0]++)
         for (k[1] = 0; k[1] < p->kernel[1]; k[1]++)
@@ -46,13 +54,14 @@ static float peak(const Pool *p, const float *from, const int64_t out[N]) {
                     at = at * p->in[a] + i;
                 }
                 if (inside && (from[at] > best || from[at] != from[at])) best = from[at];
+                if (inside) sum += from[at], cells++;
                 if (best != best) return best;
             }
-    return best;
+    return kind == POOL_MAX ? best : sum / cells;
 }
 /* The number of results that differ from those of plain loops, and of elements between the rows
    that were written. */
-static int wrong_peaks(const Pool *p, const float *result) {
+static int wrong_results(const Pool *p, PoolKind kind, const float *result) {
     const int64_t row = outputs(p, 2) + p->gap, size = p->in[0] * p->in[1] * p->in[2];
     int wrong = 0;
     for (int64_t c = 0; c < CHANNELS; c++)
@@ -61,15 +70,16 @@ static int wrong_peaks(const Pool *p, const float *result) {
                 for (int64_t w = 0; w < row; w++) {
                     const bool there = w < outputs(p, 2);
                     const float want =
-                        there ? peak(p, x + c * size, (const int64_t[N]){d, h, w}) : 7.5f;
+                        there ? result_of(p, kind, x + c * size, (const int64_t[N]){d, h, w})
+                              : 7.5f;
                     wrong += want != want ? result[w] == result[w] : result[w] != want;
                 }
     return wrong;
 }
-static void run(Device *d, const Pool *p, float *to) {
+static void run(Device *d, const Pool *p, PoolKind kind, float *to) {
     View v[2] = {{.slot = 0, .dtype = DT_FLOAT, .rank = 2 + N, .dim = {1, CHANNELS}},
                  {.slot = 1, .dtype = DT_FLOAT, .rank = 2 + N, .dim = {1, CHANNELS}}};
-    int64_t param[2 + 5 * N] = {POOL_MAX};
+    int64_t param[2 + 5 * N] = {kind};
     for (int a = 0; a < N; a++) {
         v[0].dim[2 + a] = outputs(p, a), v[1].dim[2 + a] = p->in[a];
         const int64_t of[] = {p->kernel[a], p->stride[a], p->begin[a], 0, p->dilation[a]};
@@ -88,15 +98,17 @@ static void run(Device *d, const Pool *p, float *to) {
     run_step(d, &s, (void *[]){to, x});
     assert_true(to[v[0].dim[1] * v[0].stride[1]] == 7.5f);
 }
-static void maxima_are_those_of_plain_loops(void **state) {
+static void results_are_those_of_plain_loops(void **state) {
     (void)state;
     draw();
     for (int t = 0; t < tables; t++)
-        for (int j = 0; j < POOLS; j++) {
+        for (int j = 0; j < 2 * POOLS; j++) {
+            const Pool *p = &pools[j / 2];
+            const PoolKind kind = j % 2 ? POOL_MEAN : POOL_MAX;
             one->simd = three->simd = table[t];
-            run(one, &pools[j], y);
-            if (wrong_peaks(&pools[j], y)) fail_msg("%s, pool %d", table[t]->name, j);
-            run(three, &pools[j], again);
+            run(one, p, kind, y);
+            if (wrong_results(p, kind, y)) fail_msg("%s, pool %d", table[t]->name, j);
+            run(three, p, kind, again);
             assert_memory_equal(y, again, sizeof y);
         }
     one->simd = three->simd = table[0];
@@ -108,8 +120,18 @@ static void one_row_less(float *to, int64_t ys, const float *from, int64_t xs,
     table[0]->peak_rows(to, ys, from, xs, offset, cells - 1, rows, n);
 }
 static bool notices(uint64_t seed) {
-    run(one, &pools[seed], y);
-    return wrong_peaks(&pools[seed], y) > 0;
+    run(one, &pools[seed], POOL_MAX, y);
+    return wrong_results(&pools[seed], POOL_MAX, y) > 0;
+}
+/* Rows that are not adjacent are added together, one term too few. */
+static void one_term_less(const ShiftedSum *s) {
+    ShiftedSum less = *s;
+    less.terms--;
+    table[0]->sum_shifted(&less);
+}
+static bool mean_notices(uint64_t seed) {
+    run(one, &pools[seed], POOL_MEAN, y);
+    return wrong_results(&pools[seed], POOL_MEAN, y) > 0;
 }
 static void faults_are_noticed(void **state) {
     (void)state;
@@ -117,10 +139,13 @@ static void faults_are_noticed(void **state) {
     simd.peak_rows = one_row_less;
     assert_int_equal(cases_noticed(&simd, 7, notices), 7);
     assert_int_equal(cases_noticed(table[0], POOLS, notices), 0);
+    simd = *table[0], simd.sum_shifted = one_term_less;
+    assert_true(cases_noticed(&simd, POOLS, mean_notices) > 7);
+    assert_int_equal(cases_noticed(table[0], POOLS, mean_notices), 0);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(maxima_are_those_of_plain_loops),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(results_are_those_of_plain_loops),
                                        cmocka_unit_test(faults_are_noticed)};
     return cmocka_run_group_tests(tests, open_tables, close_tables);
 }

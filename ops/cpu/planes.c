@@ -9,8 +9,10 @@
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
-/* ROOM: elements of a copy, at most, unless a single row has more. D, H, W: the spatial axes. */
-enum { ROOM = 4096, D = 0, H = 1, W = 2 };
+/* ROOM: elements of a copy, at most, unless a single row has more. LONG_ROW: rows of so many
+   elements are handled one by one if windows are parts of them. NEAR: the greatest stride along a
+   row for which sums at all of its places are faster. D, H, W: the spatial axes. */
+enum { ROOM = 4096, LONG_ROW = 256, NEAR = 4, D = 0, H = 1, W = 2 };
 /* For Simd.peak_rows. PEAK_CELLS: rows of a window, at most. PEAK_COLUMNS: columns that windows
    reach, at least; for fewer it is slow. */
 enum { PEAK_CELLS = 64, PEAK_COLUMNS = 16 };
@@ -39,7 +41,9 @@ typedef struct Planes {
                                      divided */
     int ndivisor;                 /* for means in floats: the divisors of rows of outputs */
     Divisor *divisor;
-    size_t copy, line, sum; /* offsets into the scratch memory */
+    float *divisors; /* those of a whole plane, for images: rows as in `sum`; or NULL */
+    size_t copy, line, sum, each; /* offsets into the scratch memory; each: sums at every place of a
+                                     row, of which those that are no outputs are left out */
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
     void (*combine)(void *y, const void *a, const void *b, int64_t n); /* NULL: sums are wider than
                                                                        the elements */
@@ -52,6 +56,7 @@ typedef struct Planes {
 
 static void start(const Planes *p, void *to, ComputeClass class, int64_t n) {
     if (p->byte_start) memset(to, p->byte_start - 1, (size_t)n);
+    else if (p->kind == REDUCE_MEAN) memset(to, 0, (size_t)(n * dtype_size(class_dtype(class))));
     else reduce_start(to, class, p->kind, n);
 }
 /* Copies rows of plane x from `first` on, some of which may lie in the padding. What follows a row
@@ -60,10 +65,16 @@ static void start(const Planes *p, void *to, ComputeClass class, int64_t n) {
 static void copy_rows(const Planes *p, const char *x, int64_t first, int64_t rows, char *copy) {
     if (p->pads || first < 0 || first + rows > p->g.in[H])
         start(p, copy, p->class, rows * p->pitch);
-    for (int64_t r = 0; r < rows; r++)
-        if (first + r >= 0 && first + r < p->g.in[H])
-            p->load(copy + (r * p->pitch + p->g.begin[W]) * p->size,
-                    x + (first + r) * p->g.xs[H] * p->size, p->g.xs[W], p->g.in[W]);
+    const int64_t from = first < 0 ? -first : 0,
+                  end = first + rows > p->g.in[H] ? p->g.in[H] - first : rows;
+    copy += (from * p->pitch + p->g.begin[W]) * p->size;
+    x += (first + from) * p->g.xs[H] * p->size;
+    if (p->g.xs[W] == 1 && from < end)
+        p->simd->move_rows(copy, p->pitch * p->size, x, p->g.xs[H] * p->size, end - from,
+                           p->g.in[W] * p->size);
+    else
+        for (int64_t r = from; r < end; r++, copy += p->pitch * p->size, x += p->g.xs[H] * p->size)
+            p->load(copy, x, p->g.xs[W], p->g.in[W]);
 }
 /* `cells` runs of n elements, `apart` bytes from one to the next. */
 typedef struct Cells {
@@ -81,6 +92,15 @@ static void merge_cells(const Planes *p, char *y, const Cells *c, bool fresh,
     else if (fresh) start(p, y, p->wide, c->n);
     for (; k < c->cells; k++) merge(y, c->x + k * c->apart, c->stride, c->n);
 }
+/* Adds the rows of the windows of `height` rows of outputs. */
+static void add_rows(const Planes *p, float *line, const float *x, int64_t height) {
+    ShiftedSum sum; /* most of it stays unused, and clearing it would take longer than the sums */
+    sum.y = line, sum.x = x, sum.ys = sum.n = p->pitch, sum.xs = p->g.stride[H] * p->pitch;
+    sum.planes = height, sum.terms = p->g.kernel[H];
+    for (int64_t k = 0; k < sum.terms; k++)
+        sum.offset[k] = k * p->g.dilation[H] * p->pitch, sum.low[k] = 0, sum.high[k] = p->pitch;
+    p->simd->sum_shifted(&sum);
+}
 /* Merges the contribution of plane x to `height` output rows from row `oh` on. */
 static void merge_rows(const Planes *p, const char *x, int64_t oh, int64_t height, char *copy,
                        char *line, bool fresh) {
@@ -94,6 +114,10 @@ static void merge_rows(const Planes *p, const char *x, int64_t oh, int64_t heigh
     if (!p->in_place) {
         copy_rows(p, x, oh * s - p->g.begin[H], (height - 1) * s + reach + 1, copy);
         c.x = copy;
+    }
+    if (fresh && s > 1 && p->ndivisor) {
+        add_rows(p, (float *)(void *)line, (const float *)(const void *)c.x, height);
+        return;
     }
     for (int64_t r = 0; r < (s == 1 ? 1 : height); r++, c.x += s * row)
         merge_cells(p, line + r * p->pitch * p->wide_size, &c, fresh, p->down);
@@ -112,14 +136,16 @@ static void divide_row(const Planes *p, char *sum, int64_t cells) {
 }
 static void write_rows(const Planes *p, char *y, int64_t od, int64_t oh, int64_t height,
                        char *sum) {
-    if (p->kind == REDUCE_MAX && p->g.ys[W] == 1) {
+    const int64_t row = p->pitch / p->g.stride[W];
+    if (p->divisors) p->divide(sum, sum, p->divisors + oh * row, height * row);
+    if ((p->kind == REDUCE_MAX || p->divisors) && p->g.ys[W] == 1) {
         p->simd->move_rows(y + (od * p->g.ys[D] + oh * p->g.ys[H]) * p->size, p->g.ys[H] * p->size,
-                           sum, p->pitch / p->g.stride[W] * p->size, height, p->g.out[W] * p->size);
+                           sum, row * p->size, height, p->g.out[W] * p->size);
         return;
     }
     for (int64_t r = 0; r < height; r++) {
-        char *from = sum + r * (p->pitch / p->g.stride[W]) * p->wide_size;
-        divide_row(p, from, p->cells[D][od] * p->cells[H][oh + r]);
+        char *from = sum + r * row * p->wide_size;
+        if (!p->divisors) divide_row(p, from, p->cells[D][od] * p->cells[H][oh + r]);
         p->store(y + (od * p->g.ys[D] + (oh + r) * p->g.ys[H]) * p->size, p->g.ys[W], from,
                  p->g.out[W]);
     }
@@ -173,13 +199,14 @@ static void run_rows(const Planes *p, const char *x, char *y, char *work, int64_
     }
     if (fresh) start(p, line, p->wide, n);
     start(p, line + n * p->wide_size, p->wide, slack);
-    const Cells c = {.x = line,
-                     .apart = p->g.dilation[W] * p->wide_size,
-                     .stride = p->g.stride[W],
-                     .n = n / p->g.stride[W],
-                     .cells = p->g.kernel[W]};
+    Cells c = {.x = line,
+               .apart = p->g.dilation[W] * p->wide_size,
+               .stride = p->each ? 1 : p->g.stride[W],
+               .n = p->each ? n : n / p->g.stride[W],
+               .cells = p->g.kernel[W]};
     if (p->direct) sum = y + (od * p->g.ys[D] + oh * p->g.ys[H]) * p->size;
-    merge_cells(p, sum, &c, true, p->across);
+    merge_cells(p, p->each ? work + p->each : sum, &c, true, p->across);
+    if (p->each) p->load(sum, work + p->each, p->g.stride[W], n / p->g.stride[W]);
     if (!p->direct) write_rows(p, y, od, oh, height, sum);
 }
 static int planes_run(const Kernel *k, void *const slot[], void *work) {
@@ -210,6 +237,13 @@ static void make_divisors(Build *b, Planes *p) {
         for (int64_t ow = 0; ow < p->g.out[W]; ow++) row[ow] = (float)(cells * p->cells[W][ow]);
         p->divisor[p->ndivisor++] = (Divisor){cells, row};
     }
+    if (p->g.out[D] > 1 || p->flat) return;
+    const int64_t row = p->pitch / p->g.stride[W];
+    p->divisors = ARENA_NEW(b->arena, float, p->g.out[H] * row);
+    for (int64_t k = 0; k < p->g.out[H] * row; k++)
+        p->divisors[k] = k % row < p->g.out[W]
+                             ? (float)(p->cells[D][0] * p->cells[H][k / row] * p->cells[W][k % row])
+                             : 1;
 }
 /* Whether sums are so short that floats can be added as floats. */
 static bool adds_floats(const Step *s, const Planes *p) {
@@ -244,7 +278,8 @@ static void take_room(Build *b, Planes *p) {
                   reached = (p->g.out[W] - 1) * s + slack + 1, own = p->g.begin[W] + p->g.in[W],
                   row = own > reached ? own : reached;
     p->pitch = (row + s - 1) / s * s;
-    p->flat = places_alone(&p->g, D) && places_alone(&p->g, H);
+    p->flat = places_alone(&p->g, D) && places_alone(&p->g, H) &&
+              (p->g.out[D] * p->g.out[H] == 1 || p->g.in[W] >= LONG_ROW);
     p->pads = p->g.begin[W] > 0 || reached > p->g.in[W];
     const int64_t down =
         (p->g.out[H] - 1) * p->g.stride[H] + (p->g.kernel[H] - 1) * p->g.dilation[H] + 1;
@@ -259,6 +294,8 @@ static void take_room(Build *b, Planes *p) {
     p->copy = build_bytes(b, (size_t)(p->rows * p->pitch * p->size));
     p->line = build_bytes(b, (size_t)((p->height * p->pitch + slack) * p->wide_size));
     p->sum = build_bytes(b, (size_t)(p->height * p->pitch / s * p->wide_size));
+    if (s > 1 && s <= NEAR && p->g.kernel[W] > 1 && adds_floats(b->step, p))
+        p->each = build_bytes(b, (size_t)(p->height * p->pitch * p->size));
 }
 bool planes_build(Build *b, Kernel *k) {
     const Step *s = b->step;

@@ -208,9 +208,8 @@ def run_random(cases, threads):
     rows, failed = rows_of(cases, threads)
     slower = sorted((ort / ours, c.name) for c, ours, ort, _ in rows if ort < 0.9 * ours)
     mean = statistics.geometric_mean([ort / ours for _, ours, ort, _ in rows] or [1])
-    print(
-        f"{len(rows)} cases, {len(failed)} failed, speed {mean:.2f} in the geometric mean; below 0.9:"
-    )
+    print(f"{len(rows)} cases, {len(failed)} failed; geometric mean of the speed {mean:.2f}")
+    print("below 0.9:")
     for ratio, name in slower:
         print(f"{ratio:7.3f}  {name}")
     return 1 if any("ONNXRuntimeError" not in why for _, why in failed) else 0

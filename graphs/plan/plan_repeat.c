@@ -54,23 +54,39 @@ static bool view_again(const View *v, const View *y, const View *few, const bool
     }
     return true;
 }
+/* Whether the device computes s, a product of 8-bit integers, from the collapsed result, too. */
+static bool takes_again(const PlanBuild *b, const Step *s, const View *y, const View *few,
+                        const bool repeated[]) {
+    if (!step_has_zero(s) || !b->device) return true;
+    View *v = arena_copy(b->arena, s->view, (size_t)s->nview * sizeof *v);
+    for (int j = 1; j < s->nview; j++)
+        if (v[j].slot == y->slot) view_again(&s->view[j], y, few, repeated, &v[j]);
+    Step again = *s;
+    again.view = v;
+    return b->device->backend->choices(b->device->device, &again) > 0;
+}
 /* Whether the result of step k is written by this step alone and all its readers can read the
    collapsed result. */
-static bool can_collapse(const Plan *p, int k, const bool repeated[]) {
+static bool can_collapse(const PlanBuild *b, int k, const bool repeated[]) {
+    const Plan *p = b->plan;
     const View *y = &p->step[k].step.view[0];
     const View few = collapsed(y, repeated);
     const Slot *slot = &p->slot[y->slot];
     View again;
     if (slot->data || slot->input >= 0 || slot->output >= 0 || y->offset != 0 || !view_gapless(y))
         return false;
-    for (int i = 0; i < p->nstep; i++)
-        for (int j = 0; j < p->step[i].step.nview; j++) {
-            const View *v = &p->step[i].step.view[j];
+    for (int i = 0; i < p->nstep; i++) {
+        const Step *s = &p->step[i].step;
+        bool reads = false;
+        for (int j = 0; j < s->nview; j++) {
+            const View *v = &s->view[j];
             if (v->slot != y->slot || (i == k && j == 0)) continue;
-            if (j < step_writes(&p->step[i].step) || i <= k ||
-                !view_again(v, y, &few, repeated, &again))
+            if (j < step_writes(s) || i <= k || !view_again(v, y, &few, repeated, &again))
                 return false;
+            reads = true;
         }
+        if (reads && !takes_again(b, s, y, &few, repeated)) return false;
+    }
     return true;
 }
 static bool names_slot(const Step *s, int slot) {
@@ -101,7 +117,7 @@ void plan_collapse(PlanBuild *b) {
         bool repeated[STEP_RANK] = {false}, any = false;
         if (s->kind != S_EWISE || view_count(&s->view[0]) == 0) continue;
         for (int a = 0; a < s->view[0].rank; a++) any |= repeated[a] = repeats_along(s, a);
-        if (any && can_collapse(p, k, repeated)) collapse_step(b, k, repeated);
+        if (any && can_collapse(b, k, repeated)) collapse_step(b, k, repeated);
     }
 }
 

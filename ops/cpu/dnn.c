@@ -251,7 +251,7 @@ bool known_input(Build *b, Chain *c, const View *dense, const void *known, Input
     in->view.slot = SLOT_SCRATCH;
     return (in->md = describe_view(b, c, &in->view)) != NULL;
 }
-static bool operand_input(Build *b, Chain *c, const Operand *o, Input *in) {
+bool operand_input(Build *b, Chain *c, const Operand *o, Input *in) {
     *in = (Input){.view = plain_view(&o->view), .copy = o->copy, .known = o->constant};
     return (in->md = describe_view(b, c, &in->view)) != NULL;
 }

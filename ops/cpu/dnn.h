@@ -143,6 +143,8 @@ Layout chain_layout(Build *, Chain *, Layout like, dnnl_format_tag_t);
 bool input_of(Build *, Chain *, int index, const View *as, Input *);
 /* The same with elements of this type. */
 bool typed_input_of(Build *, Chain *, int index, const View *as, int dtype, Input *);
+/* Describes an operand that lies in place or is copied in each run. */
+bool operand_input(Build *, Chain *, const Operand *, Input *);
 /* The same, but the operand is packed if it has gaps, because oneDNN's fast algorithms refuse
    images with gaps. */
 bool packed_input_of(Build *, Chain *, int index, int dtype, Input *);

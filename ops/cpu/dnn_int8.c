@@ -150,6 +150,13 @@ static bool int8_conv_try(Build *b, bool any, const DnnEpilogue *f, Kernel *k) {
 }
 
 /* ---- matrix product */
+/* How a step is built: by the first variant that oneDNN supports. */
+typedef enum Variant {
+    AS_IT_LIES,
+    ANY_LAYOUT, /* oneDNN chooses layouts: a convolution's, or that of a product's weights */
+    LEFT_COPIED /* so that a product's left operand is dense, too */
+} Variant;
+
 /* Whether the product is computed correctly. oneDNN 3.12.1's implementations for AMX read scratch
    memory that they have not written, where the weights of the last columns should be, unless the
    weights are packed. (With scratch memory full of 0xaa, 352 of 1,500 random shapes were wrong, and
@@ -157,8 +164,15 @@ static bool int8_conv_try(Build *b, bool any, const DnnEpilogue *f, Kernel *k) {
 static bool is_right_gemm(const Chain *c, bool packed) {
     return c->pd && (packed || !strstr(implementation(c->pd), "amx"));
 }
-static bool int8_gemm_try(Build *b, bool any, DnnEpilogue *f, Kernel *k) {
+/* The left operand in place or, for layouts that oneDNN does not multiply, copied. */
+static bool gemm_left(Build *b, Chain *c, const View *flat, bool copied, Input *x) {
+    Operand o;
+    return copied ? operand_pack_as(b, 1, flat, flat->dtype, &o) && operand_input(b, c, &o, x)
+                  : typed_input_of(b, c, 1, flat, flat->dtype, x);
+}
+static bool int8_gemm_try(Build *b, Variant variant, DnnEpilogue *f, Kernel *k) {
     const Step *s = b->step;
+    const bool any = variant != AS_IT_LIES;
     View flat[3];
     Input x, w, bias, y;
     Chain *c = chain_typed(b, k, f->fused.whole, f->dtype, TAIL_DENSE, &y);
@@ -172,8 +186,7 @@ static bool int8_gemm_try(Build *b, bool any, DnnEpilogue *f, Kernel *k) {
     dim[rank - 1] = flat[0].dim[rank - 1];
     const View line = view_dense(SLOT_SCRATCH, DT_FLOAT, rank, dim);
     f->q.mask = f->q.weight_mask = 1 << (rank - 1);
-    if (!output_at(b, c, &flat[0], &y) ||
-        !typed_input_of(b, c, 1, &flat[1], s->view[1].dtype, &x) ||
+    if (!output_at(b, c, &flat[0], &y) || !gemm_left(b, c, &flat[1], variant == LEFT_COPIED, &x) ||
         !typed_input_of(b, c, 2, &flat[2], DT_INT8, &w) ||
         (f->bias && !known_input(b, c, &line, f->bias, &bias)))
         return chain_end(b, k, false);
@@ -190,9 +203,10 @@ static bool int8_gemm_try(Build *b, bool any, DnnEpilogue *f, Kernel *k) {
 /* ---- the step */
 static bool build_with(Build *b, DnnEpilogue *f, Kernel *k) {
     const size_t before = b->workspace;
-    for (int any = 0; any < 2; any++) {
+    const bool conv = b->step->kind == S_CONV;
+    for (Variant variant = AS_IT_LIES; variant <= (conv ? ANY_LAYOUT : LEFT_COPIED); variant++) {
         b->workspace = before;
-        if (b->step->kind == S_CONV ? int8_conv_try(b, any, f, k) : int8_gemm_try(b, any, f, k))
+        if (conv ? int8_conv_try(b, variant == ANY_LAYOUT, f, k) : int8_gemm_try(b, variant, f, k))
             return true;
     }
     b->workspace = before;

@@ -425,6 +425,45 @@ def test_a_part_of_a_concat_is_multiplied_as_bytes(tmp_path):
     compared(tmp_path, graph, graph.node("Add", flat), 1, step=0.01)
 
 
+def quantized_product(graph, x, inner, move):
+    """x is quantized, moved, and multiplied by a matrix of `inner` rows."""
+    zero = graph.constant(numpy.uint8(120))
+    image = move(graph.dequantize(graph.quantize(x, 0.05, zero), 0.05, zero))
+    weights = graph.constant(graph.weights((inner, 17), "int8"))
+    factor = graph.dequantize(weights, 0.01, graph.constant(numpy.int8(0)))
+    return graph.node("MatMul", [image, factor])
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 3, 1, 2), (0, 2, 3, 1), (0, 3, 2, 1)])
+def test_rows_of_a_product_that_lie_in_any_order(tmp_path, order, threads):
+    """oneDNN multiplies a matrix if the numbers of its rows or of its columns lie side by side. If
+    the batches do, it does not."""
+    shape = (1, 40, 22, 33)
+    graph = Graph(shape)
+    y = quantized_product(
+        graph, "x", shape[order[3]], lambda v: graph.node("Transpose", [v], perm=order)
+    )
+    compared(tmp_path, graph, y, 1, options=["--threads", threads])
+
+
+def test_a_product_of_what_a_convolution_writes(tmp_path):
+    """The planner moves the convolution's channels last, and the product then reads them so."""
+    graph = Graph((1, 18, 17, 36))
+    w = graph.constant(graph.rng.normal(size=(40, 18, 3, 3)).astype("float32") / 13)
+    y = quantized_product(graph, graph.node("Conv", ["x", w]), 34, lambda v: v)
+    compared(tmp_path, graph, y, 1, step=0.05 * 1.27)
+
+
+def test_a_product_of_repeated_heads(tmp_path):
+    """Each head is repeated before it is multiplied. The rows of all repetitions lie side by side,
+    but not if what repeats is quantized once."""
+    graph = Graph((3, 2, 1, 17, 40))
+    sizes = graph.constant(numpy.array([3, 2, 3, 17, 40]))
+    y = quantized_product(graph, graph.node("Expand", ["x", sizes]), 40, lambda v: v)
+    compared(tmp_path, graph, y, 1)
+
+
 def test_the_maximum_of_a_part_of_a_concat(tmp_path):
     """If a pooling reads only one part of a concatenation, it pools the bytes of that part."""
     graph = Graph([1, 4, 8, 8])

@@ -95,7 +95,7 @@ static bool right(uint64_t seed, Device *d) {
     drop_case(t);
     return same;
 }
-static void drawn_pairs_turn_as_separate_steps_do(void **state) {
+static void drawn_pairs_are_rotated_as_separate_steps_do(void **state) {
     (void)state;
     cases_agree(CASES, right);
 }
@@ -121,7 +121,8 @@ static void wrong_loops_are_caught(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(drawn_pairs_turn_as_separate_steps_do),
-                                       cmocka_unit_test(wrong_loops_are_caught)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(drawn_pairs_are_rotated_as_separate_steps_do),
+        cmocka_unit_test(wrong_loops_are_caught)};
     return cmocka_run_group_tests(tests, open_tables, close_tables);
 }

@@ -139,8 +139,8 @@ static IntegerRange ranges_joined(IntegerRange a, IntegerRange b) {
 }
 static bool step_same_in_floats(const Step *s) {
     const Scalar store = {.op = C_AS, .b = (uint8_t)s->view[0].dtype};
-    IntegerRange all = {0,
-                        1}; /* what its instructions read and give: also truth values and signs */
+    /* What its instructions read and give: also truth values and signs. */
+    IntegerRange all = {0, 1};
     bool same = s->kind == S_EWISE && fits_16_bits(s->view[0].dtype);
     for (int k = 1; k < s->nview; k++) {
         same &= fits_16_bits(s->view[k].dtype);

@@ -134,17 +134,17 @@ static void reduce_along(const Reduce *r, char *y, const char *x) {
     int64_t index[STEP_RANK] = {0}, offset[1] = {0};
     Wide acc, run[COLUMNS];
     reduce_start(&acc, r->wide, r->kind, 1);
-    if (r->count > 0) do {
-            const char *from = x + offset[0] * r->in_size;
-            if (r->bytes) byte_rows(r, &acc.i, from, 0, length, 1);
-            else if (stride == 1) r->total(&acc, from, length);
-            else
-                for (int64_t at = 0; at < length; at += COLUMNS) {
-                    const int64_t part = length - at < COLUMNS ? length - at : COLUMNS;
-                    r->load(run, from + at * stride * r->in_size, stride, part);
-                    r->total(&acc, run, part);
-                }
-        } while (nest_next(n, 1, index, offset));
+    for (bool more = r->count > 0; more; more = nest_next(n, 1, index, offset)) {
+        const char *from = x + offset[0] * r->in_size;
+        if (r->bytes) byte_rows(r, &acc.i, from, 0, length, 1);
+        else if (stride == 1) r->total(&acc, from, length);
+        else
+            for (int64_t at = 0; at < length; at += COLUMNS) {
+                const int64_t part = length - at < COLUMNS ? length - at : COLUMNS;
+                r->load(run, from + at * stride * r->in_size, stride, part);
+                r->total(&acc, run, part);
+            }
+    }
     finish_reduction(r, &acc, y, 1, 1);
 }
 
@@ -171,13 +171,12 @@ static void reduce_across(const Reduce *r, char *y, int64_t y_stride, const char
     const Nest *n = &r->reduced;
     int64_t index[STEP_RANK] = {0}, offset[1] = {0};
     reduce_start(acc, r->wide, r->kind, columns);
-    if (r->count > 0 && x_stride == 1) do
-            r->merge_rows(acc, x + offset[0] * r->in_size, n->stride[n->rank - 1],
-                          n->dim[n->rank - 1], columns);
-        while (nest_next(n, 1, index, offset));
-    else if (r->count > 0) do
-            r->merge(acc, x + offset[0] * r->in_size, x_stride, columns);
-        while (nest_next(n, 0, index, offset));
+    const int rows = x_stride == 1; /* axes that are merged at once */
+    for (bool more = r->count > 0; more; more = nest_next(n, rows, index, offset)) {
+        const char *from = x + offset[0] * r->in_size;
+        if (rows) r->merge_rows(acc, from, n->stride[n->rank - 1], n->dim[n->rank - 1], columns);
+        else r->merge(acc, from, x_stride, columns);
+    }
     finish_reduction(r, acc, y, y_stride, columns);
 }
 

@@ -33,7 +33,7 @@ static void rotate_strided(const Rotate *t, float *const at[], int64_t rows) {
         }
     }
 }
-static void run_turn_part(void *job, int part) {
+static void run_rotate_part(void *job, int part) {
     const RotateRun *run = job;
     const Rotate *t = run->t;
     const int64_t all = t->blocks * t->rows, end = all * (part + 1) / t->parts;
@@ -55,7 +55,7 @@ static int rotate_run(const Kernel *k, void *const slot[], void *work) {
     const Rotate *t = k->self;
     RotateRun run = {.t = t, .simd = k->device->simd};
     for (int j = 0; j < ROTATE_VIEWS; j++) run.at[j] = view_at(&t->view[j], slot, work);
-    team_run(k->device->team, t->parts, run_turn_part, &run);
+    team_run(k->device->team, t->parts, run_rotate_part, &run);
     return 0;
 }
 

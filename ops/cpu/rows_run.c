@@ -3,22 +3,22 @@
 #include <math.h>
 #include <string.h>
 
-typedef struct Tile {
+typedef struct RowTile {
     const Rows *r;
     char *work, *base[ROWS_VIEWS]; /* base: the first row of the tile in each view */
     int64_t rows, from, columns;   /* of the block: its first column and its number of columns */
     int64_t spread_columns; /* the number of columns along which numbers of rows are spread */
     float *at[ROWS_CODE], *spread[ROWS_CODE]; /* each value, and its spread form */
-} Tile;
+} RowTile;
 
-static float *room(const Tile *t, size_t at) { return (float *)(void *)(t->work + at); }
+static float *room(const RowTile *t, size_t at) { return (float *)(void *)(t->work + at); }
 /* Value i in the form in which instruction `reader` reads it. */
-static const float *operand(const Tile *t, const Value *reader, int i) {
+static const float *operand(const RowTile *t, const Value *reader, int i) {
     const Kind kind = t->r->value[i].kind;
     const bool row = reader->kind == KIND_ROW && kind == KIND_NUMBER;
     return kind == reader->kind || row ? t->at[i] : t->spread[i];
 }
-static void run_op(const Tile *t, int i, float *to, int64_t n) {
+static void run_op(const RowTile *t, int i, float *to, int64_t n) {
     const Value *v = &t->r->value[i];
     const int operands = scalar_values(v->code.op);
     const float *a = operand(t, v, v->code.a), *b = operands > 1 ? operand(t, v, v->code.b) : a;
@@ -31,12 +31,12 @@ static void fill(float *to, float number, int64_t n) {
     for (int64_t j = 0; j < n; j++) to[j] = number;
 }
 /* Spreads each row's number along the row. */
-static void spread_rows(const Tile *t, int i) {
+static void spread_rows(const RowTile *t, int i) {
     const int64_t n = t->spread_columns;
     if (!t->r->value[i].spread) return;
     for (int64_t r = 0; r < t->rows; r++) fill(t->spread[i] + r * n, t->at[i][r], n);
 }
-static void make_number(Tile *t, int i) {
+static void make_number(RowTile *t, int i) {
     const Value *v = &t->r->value[i];
     const RowView *view = &t->r->view[v->code.a];
     if (v->form == FORM_CONSTANT) fill(t->at[i], (float)v->code.k, TILE_ROWS);
@@ -97,7 +97,7 @@ static void store_row(const Rows *r, char *row, const float *from, int64_t first
                                                            r->view[0].stride, from, piece);
     }
 }
-static void make_column(Tile *t, int i) {
+static void make_column(RowTile *t, int i) {
     const Value *v = &t->r->value[i];
     const RowView *view = &t->r->view[v->code.a];
     const int64_t n = t->r->columns;
@@ -111,8 +111,10 @@ static void make_column(Tile *t, int i) {
 static int64_t row_stride(const Rows *r, int view) {
     return r->outer.stride[(int64_t)view * STEP_RANK + r->outer.rank - 1];
 }
-static double *sums(const Tile *t, int i) { return (double *)(void *)room(t, t->r->value[i].acc); }
-static void make_row(Tile *t, int i) {
+static double *sums(const RowTile *t, int i) {
+    return (double *)(void *)room(t, t->r->value[i].acc);
+}
+static void make_row(RowTile *t, int i) {
     const Value *v = &t->r->value[i];
     if (v->form == FORM_LOAD)
         t->r->view[v->code.a].load(t->at[i], t->base[v->code.a], row_stride(t->r, v->code.a),
@@ -125,22 +127,22 @@ static void make_row(Tile *t, int i) {
 }
 
 /* ---- tiles */
-static bool lies_together(const Tile *t, int view) {
+static bool lies_together(const RowTile *t, int view) {
     const RowView *v = &t->r->view[view];
     return v->view.dtype == DT_FLOAT && v->stride == 1 && v->whole &&
            (t->rows == 1 || row_stride(t->r, view) == t->columns);
 }
-static bool is_turned(const Tile *t, int view) {
+static bool is_turned(const RowTile *t, int view) {
     const RowView *v = &t->r->view[view];
     return v->floats && v->stride != 1 && v->whole && row_stride(t->r, view) == 1 && t->rows > 1;
 }
-static char *block_at(const Tile *t, int view) {
+static char *block_at(const RowTile *t, int view) {
     const RowView *v = &t->r->view[view];
     return t->base[view] + t->from * v->stride * v->size;
 }
 /* Loads a tile whose rows lie side by side by transposing it. 16-bit floats are first converted to
    floats in the same order. */
-static void load_turned(const Tile *t, int view, float *to, const char *from) {
+static void load_turned(const RowTile *t, int view, float *to, const char *from) {
     const RowView *v = &t->r->view[view];
     const bool wide = v->view.dtype == DT_FLOAT;
     float *side = room(t, t->r->turned);
@@ -150,7 +152,7 @@ static void load_turned(const Tile *t, int view, float *to, const char *from) {
                           wide ? (const uint32_t *)(const void *)from : (uint32_t *)(void *)side,
                           wide ? v->stride : t->rows, t->columns, t->rows);
 }
-static void store_turned(const Tile *t, const float *x, char *to) {
+static void store_turned(const RowTile *t, const float *x, char *to) {
     const RowView *v = &t->r->view[0];
     const bool wide = v->view.dtype == DT_FLOAT;
     float *side = wide ? (float *)(void *)to : room(t, t->r->turned);
@@ -160,7 +162,7 @@ static void store_turned(const Tile *t, const float *x, char *to) {
         t->r->simd->store[CLASS_FLOAT][v->view.dtype](to + c * v->stride * v->size, 1,
                                                       side + c * t->rows, t->rows);
 }
-static float *load_block(const Tile *t, int view, float *to) {
+static float *load_block(const RowTile *t, int view, float *to) {
     const RowView *v = &t->r->view[view];
     char *from = block_at(t, view);
     const int64_t rows = row_stride(t->r, view);
@@ -172,7 +174,7 @@ static float *load_block(const Tile *t, int view, float *to) {
                      t->columns);
     return to;
 }
-static void store_block(const Tile *t, const float *x) {
+static void store_block(const RowTile *t, const float *x) {
     const int64_t rows = row_stride(t->r, 0);
     char *y = block_at(t, 0);
     if ((const char *)x == y) return;
@@ -184,7 +186,7 @@ static void store_block(const Tile *t, const float *x) {
 }
 
 /* Collects the numbers of each row. Absent operations get numbers that leave x unchanged. */
-static void row_numbers(const Tile *t, const Value *v, RowNumbers k[]) {
+static void row_numbers(const RowTile *t, const Value *v, RowNumbers k[]) {
     static const float none[NUMBERS] = {0, 1, 1, -0.0f};
     for (int j = 0; j < NUMBERS; j++) {
         const float *of = v->number[j] >= 0 ? t->at[v->number[j]] : NULL;
@@ -197,7 +199,7 @@ static void row_numbers(const Tile *t, const Value *v, RowNumbers k[]) {
     }
 }
 /* Computes y = x / d for a row: as x * (1 / d) if d is of usual size. */
-static void divide_row(const Tile *t, float *y, const float *x, float d) {
+static void divide_row(const RowTile *t, float *y, const float *x, float d) {
     enum { PIECE = 64 };
     const RowNumbers k = {{0, 1 / d, 1, -0.0f}};
     const float size = fabsf(d);
@@ -212,7 +214,7 @@ static void divide_row(const Tile *t, float *y, const float *x, float d) {
                                            t->columns - c < PIECE ? t->columns - c : PIECE);
 }
 /* Where x is a view, the next tile follows it. */
-static void run_exps(const Tile *t, const Value *v, float *y, const float *x,
+static void run_exps(const RowTile *t, const Value *v, float *y, const float *x,
                      const RowNumbers k[]) {
     const Value *of = &t->r->value[v->x];
     const int64_t n = t->columns, rows = t->rows;
@@ -221,7 +223,7 @@ static void run_exps(const Tile *t, const Value *v, float *y, const float *x,
     t->r->simd->row_exps(y, v->sum < 0 ? none : sums(t, v->sum), x, k, n, rows, v->bounded,
                          in_view ? rows * n : 0);
 }
-static void run_rows(const Tile *t, const Value *v, float *y, const float *x) {
+static void run_rows(const RowTile *t, const Value *v, float *y, const float *x) {
     const Simd *s = t->r->simd;
     const int64_t n = t->columns, rows = t->rows;
     double *acc = (double *)(void *)room(t, v->acc);
@@ -244,7 +246,7 @@ static bool summed_already(const Rows *r, int i) {
     const Value *v = &r->value[i];
     return v->form == FORM_SUM && r->value[v->x].form == FORM_EXPS && r->value[v->x].sum == i;
 }
-static void run_entry(Tile *t, const Entry *e) {
+static void run_entry(RowTile *t, const Entry *e) {
     const int i = e->value;
     const Value *v = &t->r->value[i];
     float *to = i == t->r->ncode - 1 && lies_together(t, 0) ? (float *)(void *)block_at(t, 0)
@@ -262,14 +264,14 @@ static void run_entry(Tile *t, const Entry *e) {
 }
 
 /* ---- reductions */
-static void start_sum(const Tile *t, int i) {
+static void start_sum(const RowTile *t, int i) {
     double *acc = sums(t, i);
     const bool most = t->r->value[i].form == FORM_MAX;
     for (int64_t r = 0; r < t->rows; r++)
         if (most) ((float *)(void *)acc)[r] = -INFINITY;
         else acc[r] = 0;
 }
-static void end_sum(const Tile *t, int i) {
+static void end_sum(const RowTile *t, int i) {
     const double *acc = sums(t, i);
     const bool most = t->r->value[i].form == FORM_MAX;
     for (int64_t r = 0; r < t->rows; r++)
@@ -279,14 +281,14 @@ static void end_sum(const Tile *t, int i) {
 
 /* Sets the columns of the block. The last block of rows may have fewer than the others, and then
    numbers of rows are spread anew. */
-static void set_columns(Tile *t, int64_t columns) {
+static void set_columns(RowTile *t, int64_t columns) {
     t->columns = columns;
     if (t->rows == 1 || columns == t->spread_columns) return;
     t->spread_columns = columns;
     for (int i = 0; i < t->r->ncode; i++)
         if (t->r->value[i].needed && t->r->value[i].kind == KIND_ROW) spread_rows(t, i);
 }
-static void run_phase(Tile *t, const Phase *p, bool last) {
+static void run_phase(RowTile *t, const Phase *p, bool last) {
     const Rows *r = t->r;
     const int root = r->ncode - 1;
     for (int j = 0; j < p->nrow; j++) make_row(t, p->row[j]);
@@ -305,7 +307,7 @@ void rows_run_part(const Rows *r, void *const slot[], void *work, int k) {
     const int64_t length = n->dim[n->rank - 1], all = n->count / length * r->tiles,
                   end = all * (k + 1) / r->parts;
     char *base[ROWS_VIEWS];
-    Tile t = {.r = r, .work = (char *)work + (size_t)k * r->each};
+    RowTile t = {.r = r, .work = (char *)work + (size_t)k * r->each};
     for (int i = 0; i < r->ncode; i++)
         t.at[i] = room(&t, r->value[i].at), t.spread[i] = room(&t, r->value[i].spread_at);
     for (int j = 0; j < r->nview; j++) t.base[j] = base[j] = view_at(&r->view[j].view, slot, work);

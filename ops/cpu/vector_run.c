@@ -2,18 +2,19 @@
 #include "ops/cpu/vector.h"
 #include <string.h>
 
-typedef struct Tile {
+typedef struct VectorTile {
     bool first; /* this is the first tile along its axis; later ones have no more rows */
     int64_t rows, columns;
     int64_t held[MAX_CODE], filled[MAX_CODE]; /* of repeated sources: the offset from which their
                                                  register was loaded, and the number of elements in
                                                  it */
     void *source[MAX_CODE], *value[MAX_CODE];
-} Tile;
+} VectorTile;
 
 /* Runs a line with the numbers that its values hold now. Absent operations get numbers that leave x
    unchanged. */
-static void run_line(const Tile *t, const Instruction *c, void *to, const void *a, int64_t n) {
+static void run_line(const VectorTile *t, const Instruction *c, void *to, const void *a,
+                     int64_t n) {
     float k[] = {0, 1, 1, -0.0f, c->line->low, c->line->high};
     for (int j = 0; j < LINE; j++) {
         const int from = c->line->number[j];
@@ -22,7 +23,7 @@ static void run_line(const Tile *t, const Instruction *c, void *to, const void *
     }
     c->joined(to, a, k, n);
 }
-static void run_instruction(const Vector *v, Tile *t, int i, void *to, int64_t n) {
+static void run_instruction(const Vector *v, VectorTile *t, int i, void *to, int64_t n) {
     const Instruction *c = &v->code[i];
     const void *a = t->value[c->a], *b = t->value[c->b];
     t->value[i] = to;
@@ -33,7 +34,7 @@ static void run_instruction(const Vector *v, Tile *t, int i, void *to, int64_t n
 }
 /* Computes a value that is a single number along the row, and copies it n times if varying
    instructions read it. */
-static void run_number(const Vector *v, Tile *t, int i, char *to, int64_t n) {
+static void run_number(const Vector *v, VectorTile *t, int i, char *to, int64_t n) {
     uint64_t number;
     run_instruction(v, t, i, to, 1);
     if (!v->code[i].spread) return;
@@ -51,7 +52,8 @@ static void fill_integers(const Vector *v, void *to, int64_t k) {
                                      : (const void *)&byte,
             0, v->block);
 }
-static void load_once(const Vector *v, Tile *t, void *const slot[], void *work, char *registers) {
+static void load_once(const Vector *v, VectorTile *t, void *const slot[], void *work,
+                      char *registers) {
     for (int i = 0; i < v->nsource; i++) {
         const Source *s = &v->source[i];
         t->source[i] = registers + s->at, t->held[i] = t->filled[i] = 0;
@@ -89,7 +91,7 @@ DEFINE_SPREAD(uint8_t)
 DEFINE_SPREAD(uint16_t)
 DEFINE_SPREAD(uint32_t)
 DEFINE_SPREAD(uint64_t)
-static void load_columns(const Vector *v, const Tile *t, const Source *s, char *to,
+static void load_columns(const Vector *v, const VectorTile *t, const Source *s, char *to,
                          const char *from, const int64_t stride[2]) {
     uint64_t room[BLOCK / sizeof(uint64_t)]; /* enough for a tile of any class */
     const bool as_is = s->native && stride[0] == 1;
@@ -116,7 +118,7 @@ static void load_columns(const Vector *v, const Tile *t, const Source *s, char *
     }
 }
 /* Loads a tile all of whose rows are equal. */
-static void load_repeated(const Vector *v, const Tile *t, const Source *s, char *to,
+static void load_repeated(const Vector *v, const VectorTile *t, const Source *s, char *to,
                           const char *from, int64_t stride) {
     const size_t row = (size_t)t->columns * v->size, all = row * (size_t)t->rows;
     if (stride == 0) {
@@ -127,8 +129,8 @@ static void load_repeated(const Vector *v, const Tile *t, const Source *s, char 
     for (size_t done = row; done < all; done *= 2)
         memcpy(to + done, to, all - done < done ? all - done : done);
 }
-static void load_rows(const Vector *v, const Tile *t, const Source *s, char *to, const char *from,
-                      const int64_t stride[2]) {
+static void load_rows(const Vector *v, const VectorTile *t, const Source *s, char *to,
+                      const char *from, const int64_t stride[2]) {
     const int64_t row = t->columns * (int64_t)v->size, apart = stride[0] * s->size;
     if (stride[0] == 0) load_repeated(v, t, s, to, from, stride[1]);
     else if (s->native && stride[1] == 1) v->move_rows(to, row, from, apart, t->rows, row);
@@ -137,7 +139,7 @@ static void load_rows(const Vector *v, const Tile *t, const Source *s, char *to,
             s->load(to + r * row, from + r * apart, stride[1], t->columns);
 }
 /* Whether the register of a repeated source still holds the elements of this tile. */
-static bool holds(Tile *t, int i, int64_t offset) {
+static bool holds(VectorTile *t, int i, int64_t offset) {
     const int64_t n = t->rows * t->columns;
     if (t->held[i] == offset && n <= t->filled[i]) return true;
     t->held[i] = offset, t->filled[i] = n;
@@ -145,7 +147,7 @@ static bool holds(Tile *t, int i, int64_t offset) {
 }
 /* result: where the tile of y begins, if it is contiguous and has the type of the class, or NULL. A
    source that is the result is converted right there. */
-static void load_tile(const Vector *v, Tile *t, char *const base[], const int64_t offset[],
+static void load_tile(const Vector *v, VectorTile *t, char *const base[], const int64_t offset[],
                       char *result) {
     const Instruction *end = &v->code[v->ncode - 1];
     for (int i = 0; i < v->nsource; i++) {
@@ -174,7 +176,7 @@ static void load_tile(const Vector *v, Tile *t, char *const base[], const int64_
     }
 }
 
-static void store_tile(const Vector *v, const Tile *t, const void *from, char *to,
+static void store_tile(const Vector *v, const VectorTile *t, const void *from, char *to,
                        const int64_t stride[2]) {
     if (contiguous(t->rows, t->columns, stride)) {
         v->store(to, 1, from, t->rows * t->columns);
@@ -190,7 +192,7 @@ static void store_tile(const Vector *v, const Tile *t, const void *from, char *t
                  (const char *)from + (size_t)(r * t->columns) * v->size, t->columns);
 }
 
-static void run_tile(const Vector *v, Tile *t, char *const base[], const int64_t offset[]) {
+static void run_tile(const Vector *v, VectorTile *t, char *const base[], const int64_t offset[]) {
     int64_t stride[2];
     tile_strides(v, 0, stride);
     char *to = base[0] + offset[0] * v->y.size;
@@ -212,7 +214,7 @@ static void run_tile(const Vector *v, Tile *t, char *const base[], const int64_t
 
 /* Runs tiles number `first` to `last` - 1 along their axis, which is the last one, or the last but
    one if a tile consists of whole rows. */
-static void run_inner(const Vector *v, Tile *t, char *const base[], const int64_t start[],
+static void run_inner(const Vector *v, VectorTile *t, char *const base[], const int64_t start[],
                       int64_t first, int64_t last) {
     const Nest *n = &v->nest;
     const int axis = n->rank - 1 - v->rows_axis;
@@ -230,7 +232,7 @@ static void run_inner(const Vector *v, Tile *t, char *const base[], const int64_
 
 void vector_run_part(const Vector *v, void *const slot[], void *work, int k, int n) {
     if (v->nest.count == 0) return;
-    Tile t;
+    VectorTile t;
     char *base[MAX_CODE + 2], *registers = (char *)work + (size_t)k * v->registers;
     int64_t index[STEP_RANK] = {0}, offset[MAX_CODE + 1] = {0}, at = 0, end = v->outer * v->tiles;
     base[0] = view_at(&v->y.view, slot, work);

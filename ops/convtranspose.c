@@ -147,7 +147,6 @@ typedef struct Axis {
     int64_t stride, pad, dilation;
 } Axis;
 
-static int64_t common_divisor(int64_t a, int64_t b) { return b ? common_divisor(b, a % b) : a; }
 /* The taps of a phase along an axis: places `first`, first + step, .. of the kernel, whose places
    in x lie `dilation` apart. */
 typedef struct Taps {
@@ -155,7 +154,7 @@ typedef struct Taps {
 } Taps;
 /* Place k of the kernel is a tap of phase r if d*k mod s = r. */
 static Taps taps_of(const Axis *at, int64_t r, int64_t size) {
-    const int64_t s = at->stride, common = common_divisor(s, at->dilation);
+    const int64_t s = at->stride, common = integer_gcd(s, at->dilation);
     Taps t = {.step = s / common, .dilation = at->dilation / common};
     while (t.first < t.step && at->dilation * t.first % s != r) t.first++;
     if (t.first < t.step && t.first < size) t.n = (size - t.first + t.step - 1) / t.step;

@@ -58,12 +58,6 @@ static View four_axes(const View *v) {
     }
     return out.rank = 4, out;
 }
-/* The view with its last two axes exchanged. */
-static View transposed(View v) {
-    const int64_t dim = v.dim[2], stride = v.stride[2];
-    v.dim[2] = v.dim[3], v.stride[2] = v.stride[3];
-    return v.dim[3] = dim, v.stride[3] = stride, v;
-}
 
 /* ---- steps */
 static bool is_float(const Step *s) {
@@ -240,8 +234,9 @@ static bool match_attention(AttentionMatch *m, int values) {
     take_factor(m, 1, &q);
     take_factor(m, 2, &k);
     take_copy(m, &y);
+    const View keys = four_axes(&k);
     m->view[ATTENTION_Y] = four_axes(&y), m->view[ATTENTION_Q] = four_axes(&q),
-    m->view[ATTENTION_K] = transposed(four_axes(&k));
+    m->view[ATTENTION_K] = view_axes(&keys, 4, (const int[]){0, 1, 3, 2});
     m->view[ATTENTION_V] = four_axes(&last->view[2]);
     m->view[ATTENTION_MASK] = m->affine.mask ? four_axes(&mask) : (View){.rank = -1, .slot = -1};
     for (int j = ATTENTION_PRESENT_KEY; j < ATTENTION_OUTPUTS; j++) {

@@ -5,6 +5,7 @@
    computed: a product gives their scores, which stay in the cache; one pass over each row adds the
    mask and computes the softmax over the places that the query sees; a second product mixes the
    values. The last block may overlap the block before. Heads are distributed over the threads. */
+#include "ops/base/least.h"
 #include "ops/core/element.h"
 #include "ops/cpu/cpu.h"
 #include "ops/operator/op_kernel.h"
@@ -170,7 +171,7 @@ static int run_block(const AttentionRun *run, const Rows *r, int part) {
     const Kernel *product = a->product[part];
     if (product[0].run(&product[0], score, run->work + a->work[part][0])) return -1;
     for (int64_t i = 0; i < a->rows; i += TOGETHER)
-        weigh_rows(run, r, i, (int)(a->rows - i < TOGETHER ? a->rows - i : TOGETHER));
+        weigh_rows(run, r, i, (int)int64_least(a->rows - i, TOGETHER));
     return product[1].run(&product[1], mix, run->work + a->work[part][1]);
 }
 /* Runs the heads of a part. The result of run_block is ignored because a product of floats cannot

@@ -30,11 +30,10 @@ static int onerow_run(const Kernel *k, void *const slot[], void *work) {
 
 /* ---- making */
 static View transposed(const View *v) {
-    View t = *v;
-    const int row = v->rank - 2, column = v->rank - 1;
-    t.dim[row] = v->dim[column], t.dim[column] = v->dim[row];
-    t.stride[row] = v->stride[column], t.stride[column] = v->stride[row];
-    return t;
+    int order[STEP_RANK];
+    for (int k = 0; k < v->rank; k++) order[k] = k;
+    order[v->rank - 2] = v->rank - 1, order[v->rank - 1] = v->rank - 2;
+    return view_axes(v, v->rank, order);
 }
 static bool is_column(const View *y) { return y->dim[y->rank - 1] == 1; }
 /* The views of the product of rows. */

@@ -41,18 +41,13 @@ bool import_written(Import *s, int attr) {
 
 /* Rows of x on axis 0. */
 static Value rows_of(Import *s, Value x, Poly start, Poly count) {
-    const char *why = NULL;
-    const Dims d = value_type(s->w, x)->dim;
-    Poly *starts = ARENA_NEW(s->w->arena, Poly, d.n), *sizes = ARENA_NEW(s->w->arena, Poly, d.n),
-         *steps = ARENA_NEW(s->w->arena, Poly, d.n);
-    for (int k = 0; k < d.n; k++) {
-        starts[k] = k ? poly_int(s->w, 0) : start;
-        sizes[k] = k ? d.v[k] : count;
-        steps[k] = poly_int(s->w, 1);
-    }
-    const Attr attr[] = {{.ints = {d.n, starts}}, {.ints = {d.n, sizes}}, {.ints = {d.n, steps}}};
-    Value y = node_make(s->w, &op_slice, attr, 1, &x, 1, &why);
-    if (!y) import_fail(s, "%s", why);
+    Dims d = value_type(s->w, x)->dim;
+    Poly starts[RANK_MAX];
+    for (int k = 0; k < d.n; k++) starts[k] = k ? poly_int(s->w, 0) : start;
+    d.v[0] = count;
+    const NamedList part[] = {{"starts", {d.n, starts}}, {"sizes", {d.n, d.v}}, {0}};
+    Value y = node_call(s->w, &op_slice, 1, &x, part);
+    if (!y) import_fail(s, "the rows beside those that are replaced cannot be taken");
     return y;
 }
 

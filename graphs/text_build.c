@@ -87,7 +87,7 @@ static bool list_variable(Build *b, const AttrDef *def, const char *name, Value 
     if (b->bound || def->kind != A_INTS || def->fill == AS_IS || n < 0) return false;
     Poly *v = ARENA_NEW(b->arena, Poly, n);
     for (int k = 0; k < n; k++)
-        v[k] = poly_named(b->w, arena_format(b->arena, "%s_%d", name, k + 1));
+        v[k] = poly_named(b->w, arena_format(b->arena, "%s_%d%.1s", name, k + 1, &b->scan.mark));
     *out = (Attr){.ints = {n, v}};
     return true;
 }

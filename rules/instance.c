@@ -5,6 +5,13 @@
 #include "rules/instance_inner.h"
 #include <string.h>
 
+/* A scanner of a text of the rule. */
+static Scan instance_scan(const Instance *i, const char *text, Error *e) {
+    Scan s = scan_new(i->rule->file, text, strlen(text), e);
+    s.mark = i->mark;
+    return s;
+}
+
 /* ---- conditions: "a >= b, c == d" */
 
 static bool lit_parse(World *w, Scan *s, Lit *out) {
@@ -44,7 +51,7 @@ static bool where_parse(World *w, Arena *a, Instance *i, RulePart part, Lit **li
     if (!part.text || !*part.text) return true;
     const char *text;
     if (!blocks_expand(a, i, &part, true, &text, e)) return false;
-    Scan s = scan_new(i->rule->file, text, strlen(text), e);
+    Scan s = instance_scan(i, text, e);
     return lits_parse(w, a, i, &s, list) || blocks_place_error(a, i, &part, true, e);
 }
 
@@ -63,7 +70,7 @@ static bool side_parse(World *w, Arena *a, Instance *i, const Names *inputs, con
                        Graph *out, Error *e) {
     const char *text;
     if (!is_short(i, part, e) || !blocks_expand(a, i, part, false, &text, e)) return false;
-    Scan s = scan_new(i->rule->file, text, strlen(text), e);
+    Scan s = instance_scan(i, text, e);
     Names names = {.arena = a};
     Value *v;
     int n;
@@ -78,7 +85,7 @@ static bool graphs_parse(World *w, Arena *a, Instance *i, Error *e) {
     const Rule *rule = i->rule;
     const char *text;
     if (!blocks_expand(a, i, &rule->inputs, false, &text, e)) return false;
-    Scan s = scan_new(rule->file, text, strlen(text), e);
+    Scan s = instance_scan(i, text, e);
     Names names = {.arena = a};
     Value *in;
     if (!graph_parse_inputs(w, a, &s, &names, &in, &i->ninput) ||
@@ -116,10 +123,10 @@ bool rule_instance_expand(World *w, Arena *a, Instance *i, Error *e) {
            expand_side(w, a, &i->to, &i->to_whole, e);
 }
 
-bool rule_instance(World *w, Arena *a, const Rule *rule, const int length[], Instance *i,
-                   Error *e) {
+static bool instance_make(World *w, Arena *a, const Rule *rule, const int length[], char mark,
+                          Instance *i, Error *e) {
     Lit *where = NULL;
-    *i = (Instance){.rule = rule, .floats = DT_FLOAT, .classes = rule->classes};
+    *i = (Instance){.rule = rule, .floats = DT_FLOAT, .classes = rule->classes, .mark = mark};
     if (rule->ngroup) memcpy(i->length, length, sizeof *length * (size_t)rule->ngroup);
     if (!graphs_parse(w, a, i, e)) return false;
     /* The line number of the verdict, which has the second condition, is not kept. */
@@ -129,27 +136,14 @@ bool rule_instance(World *w, Arena *a, const Rule *rule, const int length[], Ins
     i->where = where;
     return instance_collect(w, a, i, e);
 }
-
-/* Renames the symbols of the instance to names that no text can have, so that a model's "n" never
-   is a rule's "n". */
+bool rule_instance(World *w, Arena *a, const Rule *rule, const int length[], Instance *i,
+                   Error *e) {
+    return instance_make(w, a, rule, length, 0, i, e);
+}
+/* No text can have names with this mark, so a model's "n" never is a rule's "n". */
 bool rule_instance_apart(World *w, Arena *a, const Rule *rule, const int length[], Instance *i,
                          Error *e) {
-    if (!rule_instance(w, a, rule, length, i, e)) return false;
-    Poly *to = ARENA_NEW(a, Poly, i->nsymbol);
-    for (int k = 0; k < i->nsymbol; k++)
-        to[k] =
-            poly_named(w, arena_format(a, "%s'", world_text(w, symbol_def(w, i->symbol[k]).word)));
-    Graph from = i->from, right = i->to;
-    const NewSizes size = {i->nsymbol, i->symbol, to};
-    if (!graph_resize(w, a, &from, size, &i->from, e) ||
-        !graph_resize(w, a, &right, size, &i->to, e))
-        return false;
-    Lit *where = ARENA_NEW(a, Lit, i->nwhere);
-    for (int k = 0; k < i->nwhere; k++)
-        where[k] = (Lit){poly_subst(w, i->where[k].p, i->nsymbol, i->symbol, to), i->where[k].eq};
-    i->where = where;
-    i->input = i->from.in;
-    return instance_collect(w, a, i, e);
+    return instance_make(w, a, rule, length, '\'', i, e);
 }
 
 Facts *rule_instance_facts(World *w, Arena *a, const Instance *i) {

@@ -17,11 +17,12 @@ void text_string(Text *, const char *); /* adds "..." with the escapes that scan
    newlines and comments from # to the end of the line. It returns false and leaves the cursor where
    it is if the next token is of another kind; a token of the right kind that is malformed is an
    error (scan_fail). With `lines` set, newlines are not skipped, and scan_char(s, '\n') takes
-   them. */
+   them. Names of sizes get the character `mark` at their end if it is not 0 (poly_parse). */
 typedef struct Scan {
     const char *name, *start, *at, *end;
     Error *error;
     bool lines;
+    char mark;
 } Scan;
 /* A cursor at the start of a text of n bytes, which is not copied and need not be terminated.
    Errors name the text `name`. */

@@ -267,14 +267,14 @@ static bool parse_digit(Parser *p, Poly *out) {
    digit, or a function call. */
 static bool parse_name(Parser *p, Poly *out) {
     const char *start = p->s->at, *at = start;
-    char name[NAME_MAX_LENGTH];
+    char name[NAME_MAX_LENGTH + 1];
     while (at < p->s->end) {
         bool inner_dot = *at == '.' && at + 1 < p->s->end && isalnum((unsigned char)at[1]);
         if (!isalnum((unsigned char)*at) && *at != '_' && !inner_dot) break;
         at++;
     }
     size_t n = (size_t)(at - start);
-    if (n >= sizeof name)
+    if (n >= NAME_MAX_LENGTH)
         return scan_fail(p->s, start, "name longer than %d characters", NAME_MAX_LENGTH - 1);
     memcpy(name, start, n);
     name[n] = 0;
@@ -284,6 +284,7 @@ static bool parse_name(Parser *p, Poly *out) {
         if (!strcmp(name, "min")) return parse_min(p, out);
         if (!strcmp(name, "digit")) return parse_digit(p, out);
     }
+    if (p->s->mark) memcpy(name + n, (char[]){p->s->mark, 0}, 2);
     *out = poly_named(p->w, name);
     return true;
 }

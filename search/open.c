@@ -90,46 +90,6 @@ static bool instance_exportable(Model *m, World *w, Arena *a, const Instance *i)
     return true;
 }
 
-/* Switches off rules whose right side cannot be written in the model's operator set. For the
-   others, library.written prevents applications that make what the model cannot hold where sizes
-   are open. */
-static void drop_unwritable(Run *r) {
-    r->library.written = r->source.model;
-    for (int k = 0; k < r->library.n; k++) {
-        LibraryRule *rule = &r->library.rule[k];
-        const Instance *first = &r->library.instance[rule->first];
-        if (!rule->on || !rule->count ||
-            instance_exportable(r->source.model, r->w, r->arena, first))
-            continue;
-        rule->on = false;
-        run_say(r, "rule %s is left out: the model's operator set has no such operator",
-                rule->rule->name);
-    }
-}
-
-/* Switches off rules that turn signed bytes into unsigned ones, or the reverse, if the target is
-   another runtime and the processor's sums of products of one signed and one unsigned byte
-   saturate, since the result would differ there. The built-in runtime avoids such sums. A frozen
-   run asks about the processor of the run that measured. Returns false with the run's error set on
-   failure. */
-static bool drop_saturating(Run *r) {
-    if (!r->o->measure_with) return true;
-    int saturate;
-    if (!stop_number(r, r->o->measure_with, "byte products", byte_products_saturate(), &saturate))
-        return false;
-    if (!saturate) return true;
-    for (int k = 0; k < r->library.n; k++) {
-        LibraryRule *rule = &r->library.rule[k];
-        if (!rule->on || !rule->changes_bytes) continue;
-        rule->on = false, rule->saturates = true;
-        run_say(r,
-                "rule %s is left out: sums of products of its bytes may saturate on "
-                "this processor",
-                rule->rule->name);
-    }
-    return true;
-}
-
 /* Whether the graph combines updates of rows by ScatterND. */
 static bool combines_rows(World *w, Arena *a, const Graph *g) {
     const NodeList live = graph_live(w, a, g);
@@ -140,22 +100,48 @@ static bool combines_rows(World *w, Arena *a, const Graph *g) {
     return false;
 }
 
-/* Switches off rules that make a ScatterND with a reduction, if ONNX Runtime is the target: it
-   divides the updates among its threads, and these combine them with the same element at the same
-   time, so that some are lost (ONNX Runtime 1.31.1). On one thread the result is right. */
-static void drop_racing(Run *r) {
-    if (!run_targets_onnxruntime(r->o)) return;
+/* Whether the rule makes a ScatterND with a reduction. ONNX Runtime 1.31.1 divides the updates
+   among its threads, and these combine them with the same element at the same time, so that some
+   are lost. On one thread the result is right. */
+static bool races(const Run *r, const Instance *i) {
+    return !combines_rows(r->w, r->arena, &i->from) && combines_rows(r->w, r->arena, &i->to);
+}
+
+/* Switches off the rules that this run cannot use. For the others, library.written prevents
+   applications that make what the model cannot hold where sizes are open.
+
+   If the target is another runtime, rules are left out whose results it may compute wrongly: those
+   that turn signed bytes into unsigned ones, or the reverse, if the processor's sums of products of
+   one signed and one unsigned byte saturate (a frozen run asks about the processor of the run that
+   measured), and those that lose updates in ONNX Runtime, which any command may run. The built-in
+   runtime does neither. Returns false with the run's error set on failure. */
+static bool drop_unusable(Run *r) {
+    const bool other = r->o->measure_with != NULL;
+    int saturate = 0;
+    if (other &&
+        !stop_number(r, r->o->measure_with, "byte products", byte_products_saturate(), &saturate))
+        return false;
+    r->library.written = r->source.model;
     for (int k = 0; k < r->library.n; k++) {
         LibraryRule *rule = &r->library.rule[k];
-        const Instance *first = &r->library.instance[rule->first];
-        if (!rule->on || !rule->count || combines_rows(r->w, r->arena, &first->from) ||
-            !combines_rows(r->w, r->arena, &first->to))
-            continue;
-        rule->on = false;
-        if (r->o->enable.n)
-            run_say(r, "rule %s is left out: ONNX Runtime loses updates on several threads",
-                    rule->rule->name);
+        const Instance *first = rule->count ? &r->library.instance[rule->first] : NULL;
+        if (!rule->on || !first) continue;
+        const bool written = instance_exportable(r->source.model, r->w, r->arena, first),
+                   races_there = other && races(r, first);
+        const char *why = NULL;
+        rule->saturates = written && saturate && rule->changes_bytes;
+        if (!written)
+            why = "the model's operator set has no such operator";
+        else if (rule->saturates)
+            why = "sums of products of its bytes may saturate on this processor";
+        else if (races_there)
+            why = "ONNX Runtime loses updates on several threads";
+        rule->on = !why;
+        /* The reason of the last ones concerns no model in particular. */
+        if (why && (!races_there || r->o->enable.n))
+            run_say(r, "rule %s is left out: %s", rule->rule->name, why);
     }
+    return true;
 }
 
 static IsomerTexts texts_joined(Arena *a, IsomerTexts first, StringList more) {
@@ -353,6 +339,5 @@ bool run_open(Run *r) {
                         open_inputs(r) && run_can_show(r->o, r->arena, r->error) &&
                         run_can_check_with(r) && run_discover(r) && run_open_library(r) &&
                         open_costs(r) && open_bodies(r);
-    if (opened) drop_unwritable(r), drop_racing(r);
-    return opened && drop_saturating(r);
+    return opened && drop_unusable(r);
 }

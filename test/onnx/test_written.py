@@ -4,7 +4,7 @@ with a reduction is not made for ONNX Runtime, which loses updates on several th
 import os, subprocess
 import numpy, onnx, onnxruntime, pytest
 from onnx import TensorProto, helper
-from small_models import BUILD, PROGRAM, save, tensor
+from small_models import BUILD, PROGRAM, ROOT, save, tensor
 
 DRAW = numpy.random.default_rng(0)
 
@@ -37,7 +37,8 @@ def test_imported_runs(tmp_path, indices, run):
     numpy.testing.assert_array_equal(numpy.load(tmp_path / "y.npy"), session.run(None, feed)[0])
 
 
-def test_no_sums_by_scatternd(tmp_path):
+@pytest.mark.parametrize("target", ["onnxruntime", f"{ROOT}/scripts/measure-onnxruntime"])
+def test_no_sums_by_scatternd(target, tmp_path):
     nodes = [
         helper.make_node("Unsqueeze", ["i", "last"], ["j"]),
         helper.make_node("Expand", ["j", "all"], ["k"]),
@@ -49,7 +50,7 @@ def test_no_sums_by_scatternd(tmp_path):
     output = tensor("y", [600, 128])
     path = save(tmp_path / "m.onnx", nodes, inputs, [output], known, opset=18)
     out = tmp_path / "o.onnx"
-    words = ["--measure-with", "onnxruntime", "--input", "i=0..599", "--enable", "scatter-add-rows"]
+    words = ["--measure-with", target, "--input", "i=0..599", "--enable", "scatter-add-rows"]
     words += ["--cost-db", tmp_path / "costs.sqlite"]
     subprocess.run([PROGRAM, path, out, *words], check=True, capture_output=True)
     assert "ScatterND" not in [node.op_type for node in onnx.load(out).graph.node]

@@ -85,7 +85,7 @@ typedef struct Instance {
     int length[RULE_BLOCKS]; /* the length of each group of axis blocks */
     DType floats;            /* the element type that F stands for */
     unsigned classes;        /* those of the rule, and more where F is narrower than float32 */
-    char mark;               /* ends the names of all sizes and attributes; 0: they are as written */
+    char mark;               /* ends the names of all sizes and attributes; 0: none */
     int ninput;
     const Value *input;           /* in the order of declaration */
     Graph from, to;               /* both over these inputs, with equally many outputs */

@@ -130,12 +130,10 @@ static bool drop_unusable(Run *r) {
                    races_there = other && races(r, first);
         const char *why = NULL;
         rule->saturates = written && saturate && rule->changes_bytes;
-        if (!written)
-            why = "the model's operator set has no such operator";
+        if (!written) why = "the model's operator set has no such operator";
         else if (rule->saturates)
             why = "sums of products of its bytes may saturate on this processor";
-        else if (races_there)
-            why = "ONNX Runtime loses updates on several threads";
+        else if (races_there) why = "ONNX Runtime loses updates on several threads";
         rule->on = !why;
         /* The reason of the last ones concerns no model in particular. */
         if (why && (!races_there || r->o->enable.n))

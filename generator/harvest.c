@@ -85,10 +85,10 @@ bool harvest_classes(Generator *g, LevelStats *stats) {
 
 /* ---- candidates */
 
-typedef enum Source { OF_MEMBERS, OF_SYMMETRIES, OF_PAIRS } Source;
+typedef enum HarvestSource { OF_MEMBERS, OF_SYMMETRIES, OF_PAIRS } HarvestSource;
 typedef struct CandidateSearch {
     Generator *g;
-    Source source;
+    HarvestSource source;
     uint32_t first;
     Finding *finding;
 } CandidateSearch;
@@ -104,7 +104,7 @@ static void judge_entry(CrewThread *x, void *user, uint64_t k) {
 }
 
 /* Finds the candidates of the entries from `first` up to but not including `end`. */
-static bool candidates_find(Generator *g, Source source, uint32_t first, uint32_t end) {
+static bool candidates_find(Generator *g, HarvestSource source, uint32_t first, uint32_t end) {
     CandidateSearch s = {g, source, first, mem_realloc(NULL, BATCH_PARTS * sizeof(Finding))};
     bool ok = s.finding || error_set(g->error, E_MEMORY, "", "out of memory for candidates");
     for (uint32_t n; ok && s.first < end; s.first += n) {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { TRIES = 240, TRIES_LARGE = 160, TRIES_ZERO = 12, SAMPLES_ZERO = 2, SMALL = 600, FEW = 4 };
-typedef struct Sample {
+typedef struct StageSample {
     Lift *l;
     Sizes sizes;
     int64_t *value;
@@ -18,13 +18,13 @@ typedef struct Sample {
     int64_t *count;
     uint64_t seed;
     bool boundary; /* inputs are small multiples of 1/2, including 0 and 1 */
-} Sample;
+} StageSample;
 
 /* ---- programs */
 
 static void key_number(Text *t, int64_t v) { text_bytes(t, (const char *)&v, sizeof v); }
 
-static bool key_poly(Sample *s, Text *t, Poly p) {
+static bool key_poly(StageSample *s, Text *t, Poly p) {
     int64_t v;
     if (!poly_eval(s->l->w, p, s->sizes, &v)) return false;
     key_number(t, v);
@@ -32,14 +32,14 @@ static bool key_poly(Sample *s, Text *t, Poly p) {
 }
 
 /* Makes the key of a program: operator, port, and attributes and sizes as numbers. */
-static bool program_key(Sample *s, const Node *node, int port, Text *t) {
+static bool program_key(StageSample *s, const Node *node, int port, Text *t) {
     World *w = s->l->w;
     Attr attr[ATTRS_MAX];
     const SigInfo *i = sig_info(w, node->sig);
     key_number(t, node->op_index * 64 + port * 16 + node->nin);
     sig_attr(w, node->sig, attr);
     for (int k = 0; k < attrs_count(node->op->attrs); k++) {
-        key_number(t, attr[k].ints.n * 65536 + attr[k].word);
+        key_number(t, attr[k].ints.n * 65536 + attr[k].enum_value);
         for (int j = 0; j < attr[k].ints.n; j++)
             if (!key_poly(s, t, attr[k].ints.v[j])) return false;
         if (attr[k].real) ex_print(w, attr[k].real, t);
@@ -54,7 +54,7 @@ static bool program_key(Sample *s, const Node *node, int port, Text *t) {
     return true;
 }
 
-static Program *program_at(Sample *s, const Node *node, int port) {
+static Program *program_at(StageSample *s, const Node *node, int port) {
     Lift *l = s->l;
     Text t = text_new(l->arena);
     if (!program_key(s, node, port, &t)) return NULL;
@@ -102,11 +102,11 @@ static int collect_symbols(Lift *l, const Graph *g, NodeList live, bool named, S
     return n;
 }
 
-static bool needs_hold(Sample *s, LitList needs) {
+static bool needs_hold(StageSample *s, LitList needs) {
     return lits_hold(s->l->w, needs.n, needs.v, s->sizes);
 }
 
-static bool sizes_fit(Sample *s, NodeList live) {
+static bool sizes_fit(StageSample *s, NodeList live) {
     World *w = s->l->w;
     int64_t d, total = 0;
     for (int k = 0; k < live.n; k++) {
@@ -127,7 +127,7 @@ static bool sizes_fit(Sample *s, NodeList live) {
 
 /* ---- values */
 
-static bool sample_node(Sample *s, NodeId id) {
+static bool sample_node(StageSample *s, NodeId id) {
     Lift *l = s->l;
     Node node = node_get(l->w, id);
     const Lanes *in[PROGRAM_INPUTS] = {0};
@@ -160,12 +160,12 @@ static bool near(const Lanes *a, const Lanes *b) {
     return true;
 }
 /* With one_way, b may be known where a is not. */
-static bool same_residues(const Sample *s, const Lanes *a, const Lanes *b) {
+static bool same_residues(const StageSample *s, const Lanes *a, const Lanes *b) {
     for (int l = 0; l < LANES; l++)
         if (a->p[l] != b->p[l] && !(s->l->one_way && a->p[l] == RESIDUE_NONE)) return false;
     return true;
 }
-static bool agree(const Sample *s, Value a, Value b) {
+static bool agree(const StageSample *s, Value a, Value b) {
     if (s->count[a] != s->count[b]) return false;
     for (int64_t k = 0; k < s->count[a]; k++)
         if (!same_residues(s, &s->tensor[a][k], &s->tensor[b][k]) ||
@@ -176,7 +176,7 @@ static bool agree(const Sample *s, Value a, Value b) {
 
 /* Draws sizes in one of three ways in turn: all small; about half of them 1; few of them larger, so
    that windows fit and there are several groups. */
-static void draw_sample_sizes(Sample *s, int n, const Symbol symbol[], int try) {
+static void draw_sample_sizes(StageSample *s, int n, const Symbol symbol[], int try) {
     for (int k = 0; k < n; k++) {
         uint64_t r = random_at(s->seed, (uint64_t)k) >> 8;
         bool one = try % 3 == 1 ? r & 64 : try % 3 == 2 && (r & 96);
@@ -187,7 +187,7 @@ static void draw_sample_sizes(Sample *s, int n, const Symbol symbol[], int try) 
 }
 
 /* Compares both sides at the current sizes and points. */
-static LiftResult try_here(Sample *s, const Graph *g, NodeList live, LitList needs) {
+static LiftResult try_here(StageSample *s, const Graph *g, NodeList live, LitList needs) {
     if (!needs_hold(s, needs) || !sizes_fit(s, live)) return LIFT_UNTRIED;
     for (int k = 0; k < live.n; k++)
         if (!sample_node(s, live.v[k])) return LIFT_UNTRIED;
@@ -209,7 +209,7 @@ typedef struct Lifted {
 
 /* Tries sizes other than 0 until `samples` tries succeeded and each size was more than 1 at least
    once, within limits on the number of tries. */
-static LiftResult try_sizes(Sample *s, const Lifted *x, int samples) {
+static LiftResult try_sizes(StageSample *s, const Lifted *x, int samples) {
     const int n = x->n;
     uint64_t many = 0, all = n < 64 ? (1ull << n) - 1 : ~0ull;
     int done = 0;
@@ -229,7 +229,7 @@ static LiftResult try_sizes(Sample *s, const Lifted *x, int samples) {
 
 /* Tries with the sizes of the set `zero` at 0 and the others not. Returns false if the rule is
    false there; sets *any if anything could be tried. */
-static bool try_zero(Sample *s, const Lifted *x, uint64_t zero, uint64_t at, bool *any) {
+static bool try_zero(StageSample *s, const Lifted *x, uint64_t zero, uint64_t at, bool *any) {
     for (int try = 0, done = 0; try < TRIES_ZERO && done < SAMPLES_ZERO; try++) {
         s->seed = random_at(s->l->draw, TRIES + at * TRIES_ZERO + (uint64_t)try);
         draw_sample_sizes(s, x->n, x->symbol, try);
@@ -272,7 +272,7 @@ static bool text_names(Lift *l, const Lifted *x, uint64_t set) {
    makes the rule false, a condition is added: not all sizes of the set are 0. Returns false if a
    condition would need sizes that the text does not name, or if there are too many. Subsets are
    tried before their supersets. */
-static bool try_zeros(Sample *s, const Lifted *x, bool *any) {
+static bool try_zeros(StageSample *s, const Lifted *x, bool *any) {
     Lift *l = s->l;
     const int n = x->n;
     uint64_t positive[LIFT_POSITIVE], at = 0;
@@ -303,7 +303,7 @@ LiftResult lift_try(Lift *l, const Graph *g, int samples) {
     uint32_t room = intern_count(l->w->table[TABLE_SYMBOL]) + 1,
              values = intern_count(l->w->table[TABLE_NODE]) * TERM_PORTS + 64;
     for (NodeId id = 1; id <= value_last(l->w); id++) values = values > id + 64 ? values : id + 64;
-    Sample s = {.l = l, .value = ARENA_NEW(l->arena, int64_t, room)};
+    StageSample s = {.l = l, .value = ARENA_NEW(l->arena, int64_t, room)};
     s.tensor = ARENA_NEW(l->arena, Lanes *, values);
     s.count = ARENA_NEW(l->arena, int64_t, values);
     s.sizes = (Sizes){room, s.value};

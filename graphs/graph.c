@@ -191,7 +191,7 @@ const char *input_name(const World *w, Value v) {
 }
 
 Value constant_make(World *w, const Type *t, Blob b) {
-    Attr attr[] = {{.blob = b}, {.word = (int)t->dtype}, {.ints = {t->dim.n, t->dim.v}}};
+    Attr attr[] = {{.blob = b}, {.enum_value = (int)t->dtype}, {.ints = {t->dim.n, t->dim.v}}};
     return node_make(w, &op_constant, attr, 0, NULL, 1, NULL);
 }
 

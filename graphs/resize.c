@@ -40,8 +40,8 @@ static Value node_resized(Resize *r, const Node *node, const char **why) {
         if (attr[k].real)
             attr[k].real =
                 ex_subst(r->w, attr[k].real, r->size.n, r->size.from, r->size.to, NULL, 0);
-        if (node->op->attrs[k].kind == A_DTYPE && attr[k].word == (int)r->from)
-            attr[k].word = (int)r->to;
+        if (node->op->attrs[k].kind == A_DTYPE && attr[k].enum_value == (int)r->from)
+            attr[k].enum_value = (int)r->to;
     }
     for (int k = 0; k < node->nin; k++) in[k] = node->in[k] ? resized_value(r, node->in[k]) : 0;
     return node_make(r->w, node->op, attr, node->nin, in, node->nout, why);

@@ -112,7 +112,7 @@ static void bind_attr(Arena *a, Bound *b, const char *name, AttrKind kind, Attr 
 
 static void bind_input(World *w, Arena *a, Bound *b, const char *name, Value v) {
     const Type *t = value_type(w, v);
-    bind_attr(a, b, name, A_DTYPE, (Attr){.word = (int)t->dtype});
+    bind_attr(a, b, name, A_DTYPE, (Attr){.enum_value = (int)t->dtype});
     for (int k = 0; k < t->dim.n; k++) {
         char size[NAME_MAX_LENGTH + 12];
         snprintf(size, sizeof size, "%s.%d", name, k);
@@ -151,7 +151,7 @@ static bool attr_is(World *w, const AttrDef *d, const Attr *have, Scan *s, bool 
     *is = d->kind == A_REAL ? have->real == want.real
           : d->kind == A_INT || d->kind == A_INTS
               ? have->ints.n == want.ints.n && have->ints.v[0] == want.ints.v[0]
-              : have->word == want.word;
+              : have->enum_value == want.enum_value;
     return true;
 }
 /* Evaluates one condition. Returns false if the text is not a condition, which is a bug of the

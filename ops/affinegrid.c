@@ -26,8 +26,8 @@ static const char *shape(Call *c) {
 }
 /* The coordinate, from -1 to 1, of place i on an axis of n places. */
 static Ex place(Call *c, Poly i, Poly n) {
-    Poly twice = poly(c, word(c, ALIGN) ? "2*i" : "2*i + 1", i);
-    Poly whole = word(c, ALIGN) ? poly(c, "n - 1", n) : n;
+    Poly twice = poly(c, enum_value(c, ALIGN) ? "2*i" : "2*i + 1", i);
+    Poly whole = enum_value(c, ALIGN) ? poly(c, "n - 1", n) : n;
     return sub(c, divide(c, size(c, twice), size(c, whole)), num(c, 1, 1));
 }
 static Ex define(Call *c, Dims i) {

@@ -20,7 +20,7 @@ extern const Op op_argmin;
 static int params(Call *c, int64_t param[]) {
     param[ARGMAX_MINIMUM] = c->op == &op_argmin;
     param[OP_AXIS] = axis(c, AXIS, c->in[0]->dim.n);
-    param[ARGMAX_LAST] = word(c, LAST);
+    param[ARGMAX_LAST] = enum_value(c, LAST);
     return 3;
 }
 static int kernel(const Step *s, void *const slot[]) {

@@ -48,7 +48,7 @@ enum { TRUNCATED };
 static const AttrDef mod_attrs[] = {
     [TRUNCATED] = {"truncated", A_ENUM, "no", "no yes", .draw = "no yes"}, {0}};
 static int mod_params(Call *c, int64_t param[]) {
-    param[MOD_TRUNCATED] = word(c, TRUNCATED);
+    param[MOD_TRUNCATED] = enum_value(c, TRUNCATED);
     return 1;
 }
 static bool modulus(Call *c, const Poly x[], Poly *y) {

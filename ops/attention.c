@@ -116,7 +116,7 @@ static int params(Call *c, int64_t param[]) {
         !is_const(c, intof(c, RIGHT), &param[ATTENTION_RIGHT]) ||
         !is_const(c, intof(c, SHOWN), &param[ATTENTION_SHOWN]))
         return -1;
-    param[ATTENTION_CAUSAL] = word(c, CAUSAL);
+    param[ATTENTION_CAUSAL] = enum_value(c, CAUSAL);
     return ATTENTION_PARAMS - 1;
 }
 

@@ -14,7 +14,7 @@ static const AttrDef attrs[] = {
 static const char *shape(Call *c) {
     Poly n = intof(c, N);
     need_ge(c, n, 0);
-    c->out[0] = (Type){.dtype = (DType)word(c, DTYPE), .dim = {2, {n, n}}};
+    c->out[0] = (Type){.dtype = (DType)enum_value(c, DTYPE), .dim = {2, {n, n}}};
     return NULL;
 }
 static Ex define(Call *c, Dims i) {

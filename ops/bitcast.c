@@ -7,7 +7,7 @@ static const AttrDef attrs[] = {[TO] = {.name = "to", .kind = A_DTYPE, .draw = "
 static const char *shape(Call *c) {
     int bits = dtype_bits(c->in[0]->dtype);
     c->out[0] = *c->in[0];
-    c->out[0].dtype = (DType)word(c, TO);
+    c->out[0].dtype = (DType)enum_value(c, TO);
     return bits >= 8 && bits == dtype_bits(c->out[0].dtype) ? NULL
                                                             : "the element types differ in width";
 }

@@ -45,7 +45,7 @@ static const AttrDef attrs[] = {[DIRECTION] = {.name = "direction",
                                                .draw = "left right"},
                                 {0}};
 static int params(Call *c, int64_t param[]) {
-    param[BITSHIFT_RIGHT] = word(c, DIRECTION);
+    param[BITSHIFT_RIGHT] = enum_value(c, DIRECTION);
     return 1;
 }
 /* A valid shift is less than the width of the type. */

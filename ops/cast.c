@@ -17,7 +17,7 @@ static const AttrDef attrs[] = {
 
 static const char *shape(Call *c) {
     c->out[0] = *c->in[0];
-    c->out[0].dtype = (DType)word(c, TO);
+    c->out[0].dtype = (DType)enum_value(c, TO);
     return NULL;
 }
 static bool values_same(Call *c, const Poly x[], Poly *y) {
@@ -52,8 +52,8 @@ static Ex define(Call *c, Dims i) {
 
 enum { P_SATURATE = 1, P_ROUND };
 static int params(Call *c, int64_t param[]) {
-    param[P_SATURATE] = word(c, SATURATE);
-    param[P_ROUND] = word(c, ROUND);
+    param[P_SATURATE] = enum_value(c, SATURATE);
+    param[P_ROUND] = enum_value(c, ROUND);
     return 2;
 }
 /* Rounds x to a power of two; returns x unchanged if it is not positive and finite. */

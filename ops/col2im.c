@@ -64,12 +64,12 @@ static Ex define(Call *c, Dims i) {
 enum { SPATIAL_MOST = 5, STEPS_MOST = 256 };
 /* The elements of a block, or the blocks: how many along each axis, their distance in the image
    (step) and in x (stride), and how many in all. */
-typedef struct Run {
+typedef struct OffsetRun {
     int64_t n[SPATIAL_MOST], step[SPATIAL_MOST], stride[SPATIAL_MOST];
     int64_t all;
-} Run;
-static Run run_of(int ns, const int64_t n[], const int64_t step[], int64_t stride) {
-    Run r = {.all = 1};
+} OffsetRun;
+static OffsetRun run_of(int ns, const int64_t n[], const int64_t step[], int64_t stride) {
+    OffsetRun r = {.all = 1};
     for (int j = ns - 1; j >= 0; j--) {
         r.n[j] = n[j], r.step[j] = step[j], r.stride[j] = stride * r.all;
         r.all *= n[j];
@@ -79,7 +79,7 @@ static Run run_of(int ns, const int64_t n[], const int64_t step[], int64_t strid
 /* Adds a view of x to the image: place `at` of `one`, at all places of `many` that fall into the
    image. */
 static void add_run(StepBuf *b, const View *image, const View *x, const int64_t pads[],
-                    const Run *one, int64_t at, const Run *many) {
+                    const OffsetRun *one, int64_t at, const OffsetRun *many) {
     View y = *image, part = *x;
     for (int j = y.rank - 3; j >= 0; at /= one->n[j--]) {
         const int64_t k = at % one->n[j], start = k * one->step[j] - pads[j], step = many->step[j];
@@ -113,10 +113,11 @@ static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
         axis[j][COL2IM_DILATION] = step[0][j];
     }
     if (step_col2im(b, &out[0], &in[0], ns, axis)) return 1;
-    const Run elements = run_of(ns, n[0], step[0], in[0].stride[1]),
-              blocks = run_of(ns, n[1], step[1], in[0].stride[2]);
+    const OffsetRun elements = run_of(ns, n[0], step[0], in[0].stride[1]),
+                    blocks = run_of(ns, n[1], step[1], in[0].stride[2]);
     const bool by_element = elements.all <= blocks.all;
-    const Run *one = by_element ? &elements : &blocks, *many = by_element ? &blocks : &elements;
+    const OffsetRun *one = by_element ? &elements : &blocks,
+                    *many = by_element ? &blocks : &elements;
     if (one->all > STEPS_MOST) return 0;
     View x = out[0]; /* x with the axes of the image; add_run() sets the spatial ones */
     x.slot = in[0].slot, x.offset = in[0].offset, x.format = in[0].format;

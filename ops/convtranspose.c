@@ -249,12 +249,12 @@ static void add_phase(const View whole[3], const View *bias, const Axis axis[], 
 enum { PHASES_MOST = 64, CHANNELS_FEW = 8, PHASES_MANY = 16 };
 /* A run of outputs along an axis: rows `place` .. `place` + `places` - 1 of the convolution, of
    each of which the phases `first` .. `first` + `count` - 1 are put into y from `at` on. */
-typedef struct Run {
+typedef struct PhaseRun {
     int64_t place, places, first, count, at;
-} Run;
+} PhaseRun;
 /* Cuts an axis of y, of this size, into runs, and returns how many: the first and the last row may
    be incomplete and are then runs of their own. */
-static int runs_of(int64_t s, int64_t pad, int64_t size, Run run[3]) {
+static int runs_of(int64_t s, int64_t pad, int64_t size, PhaseRun run[3]) {
     int n = 0;
     for (int64_t at = 0; at < size;) {
         const int64_t here = pad + at, first = here % s, left = size - at,
@@ -262,7 +262,7 @@ static int runs_of(int64_t s, int64_t pad, int64_t size, Run run[3]) {
                       count = places > 1         ? s
                               : left < s - first ? left
                                                  : s - first;
-        run[n++] = (Run){here / s, places, first, count, at};
+        run[n++] = (PhaseRun){here / s, places, first, count, at};
         at += places > 1 ? places * s : count;
     }
     return n;
@@ -290,12 +290,12 @@ static View joined_view(const View *buffer, int first, int n, int64_t rows, int6
     for (int a = v.rank - 1; a >= 0; a--) v.stride[a] = stride, stride *= v.dim[a];
     return v;
 }
-static void copy_run(const View *y, const View *from, const Run *run[], const Axis axis[], int ns,
-                     StepBuf *b) {
+static void copy_run(const View *y, const View *from, const PhaseRun *run[], const Axis axis[],
+                     int ns, StepBuf *b) {
     View v[2] = {*y, *from};
     v[0].rank = 2 + 2 * ns;
     for (int a = 0; a < ns; a++) {
-        const Run *p = run[a];
+        const PhaseRun *p = run[a];
         const int64_t step = y->stride[2 + a];
         v[0].offset += p->at * step;
         v[0].stride[2 + a] = step, v[0].stride[2 + ns + a] = axis[a].stride * step;
@@ -305,12 +305,12 @@ static void copy_run(const View *y, const View *from, const Run *run[], const Ax
     step_copy(b, &v[0], &v[1]);
 }
 static void copy_runs(const View *y, const View *from, const Axis axis[], int ns, StepBuf *b) {
-    Run run[STEP_SPATIAL][3];
+    PhaseRun run[STEP_SPATIAL][3];
     int count[STEP_SPATIAL], total = 1;
     for (int a = 0; a < ns; a++)
         total *= count[a] = runs_of(axis[a].stride, axis[a].pad, y->dim[2 + a], run[a]);
     for (int k = 0; k < total; k++) {
-        const Run *of[STEP_SPATIAL];
+        const PhaseRun *of[STEP_SPATIAL];
         for (int a = 0, left = k; a < ns; left /= count[a++]) of[a] = &run[a][left % count[a]];
         copy_run(y, from, of, axis, ns, b);
     }

@@ -16,14 +16,16 @@ static const char *shape(Call *c) {
 static Ex define(Call *c, Dims i) {
     int a = axis(c, AXIS, i.n);
     Dims k = bound(c, (Dims){1, {c->in[0]->dim.v[a]}});
-    Poly late = word(c, REVERSE) ? k.v[0] : i.v[a], early = word(c, REVERSE) ? i.v[a] : k.v[0];
-    Cond counted = when_ge(c, late, poly(c, "e + x", early, poly_int(c->w, word(c, EXCLUSIVE))));
+    Poly late = enum_value(c, REVERSE) ? k.v[0] : i.v[a],
+         early = enum_value(c, REVERSE) ? i.v[a] : k.v[0];
+    Cond counted =
+        when_ge(c, late, poly(c, "e + x", early, poly_int(c->w, enum_value(c, EXCLUSIVE))));
     return sum(c, k, counted, at(c, 0, dims_with(i, a, k.v[0])));
 }
 
 static int params(Call *c, int64_t param[]) {
-    param[OP_AXIS] = axis(c, AXIS, c->in[0]->dim.n), param[CUM_EXCLUSIVE] = word(c, EXCLUSIVE),
-    param[CUM_REVERSE] = word(c, REVERSE);
+    param[OP_AXIS] = axis(c, AXIS, c->in[0]->dim.n),
+    param[CUM_EXCLUSIVE] = enum_value(c, EXCLUSIVE), param[CUM_REVERSE] = enum_value(c, REVERSE);
     return 3;
 }
 static int accumulate(const Step *s, void *const slot[], bool product) {

@@ -105,7 +105,7 @@ static const char *shape_drawn(Call *c) {
     Dims y = ints_dims(c, SHAPE);
     if (ints(c, SHAPE).n > RANK_MAX) return RANK_TOO_HIGH;
     for (int k = 0; k < y.n; k++) need_ge(c, y.v[k], 0);
-    c->out[0] = (Type){.dtype = (DType)word(c, DTYPE), .dim = y};
+    c->out[0] = (Type){.dtype = (DType)enum_value(c, DTYPE), .dim = y};
     return is_float(&c->out[0]) ? NULL : "not supported for this element type";
 }
 enum { P_FIRST = 1, P_SECOND, P_DRAW_SEED };
@@ -174,7 +174,7 @@ static const AttrDef bernoulli_attrs[] = {
     {0}};
 static const char *shape_bernoulli(Call *c) {
     const char *why = same_type(c, "F");
-    c->out[0].dtype = (DType)word(c, COIN_TYPE);
+    c->out[0].dtype = (DType)enum_value(c, COIN_TYPE);
     return why;
 }
 enum { P_COIN_SEED = 1 };

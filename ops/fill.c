@@ -12,7 +12,7 @@ static const char *shape(Call *c) {
     Dims y = ints_dims(c, SHAPE);
     if (ints(c, SHAPE).n > RANK_MAX) return RANK_TOO_HIGH;
     for (int k = 0; k < y.n; k++) need_ge(c, y.v[k], 0);
-    c->out[0] = (Type){.dtype = (DType)word(c, DTYPE), .dim = y};
+    c->out[0] = (Type){.dtype = (DType)enum_value(c, DTYPE), .dim = y};
     return NULL;
 }
 static Ex define(Call *c, Dims i) {

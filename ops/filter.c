@@ -13,8 +13,10 @@ static const char *shape(Call *c) {
     PolyList channels = ints(c, CHANNELS), k = ints(c, KERNEL);
     if (channels.n != 2) return "filter needs channels as two sizes, [o, c]";
     if (k.n < 1 || k.n > RANK_MAX - 2) return "filter needs a kernel with 1 to 6 spatial axes";
-    if (dtype_class((DType)word(c, DTYPE)) != 'F') return "not supported for this element type";
-    Type y = {.dtype = (DType)word(c, DTYPE), .dim = {2 + k.n, {channels.v[0], channels.v[1]}}};
+    if (dtype_class((DType)enum_value(c, DTYPE)) != 'F')
+        return "not supported for this element type";
+    Type y = {.dtype = (DType)enum_value(c, DTYPE),
+              .dim = {2 + k.n, {channels.v[0], channels.v[1]}}};
     for (int j = 0; j < k.n; j++) y.dim.v[j + 2] = k.v[j];
     for (int j = 0; j < y.dim.n; j++) need_ge(c, y.dim.v[j], 0);
     c->out[0] = y;

@@ -73,7 +73,7 @@ static Poly places_of(Call *c) {
     const Poly n = x.v[axis(c, AXIS, x.n)];
     int64_t given;
     if (!is_const(c, length, &given) || given > 0) return length;
-    return word(c, INVERSE) && word(c, ONESIDED) ? poly(c, "n + n - 2", n) : n;
+    return enum_value(c, INVERSE) && enum_value(c, ONESIDED) ? poly(c, "n + n - 2", n) : n;
 }
 static const char *shape_dft(Call *c) {
     Dims x = c->in[0]->dim;
@@ -82,7 +82,7 @@ static const char *shape_dft(Call *c) {
     const char *why = same_type(c, "F");
     if (x.n < 2 || a < 0 || a == x.n - 1 || !are_parts(c, x.v[x.n - 1], &parts))
         return "dft needs an axis before the last one, and a last axis of size 1 or 2";
-    const bool inverse = word(c, INVERSE), half = word(c, ONESIDED);
+    const bool inverse = enum_value(c, INVERSE), half = enum_value(c, ONESIDED);
     const Poly n = places_of(c);
     need_ge(c, n, poly(c, "1"));
     c->out[0].dim.v[a] = half && !inverse ? first_half(c, n) : n;
@@ -102,7 +102,7 @@ static Ex inverse_of_half(Call *c, Transform t) {
 }
 static Ex define_dft(Call *c, Dims i) {
     const int a = axis(c, AXIS, i.n), last = i.n - 1;
-    const bool inverse = word(c, INVERSE);
+    const bool inverse = enum_value(c, INVERSE);
     const Poly n = places_of(c);
     const Dims k = bound(c, (Dims){1, {n}});
     const Transform t = {.k = k,
@@ -112,13 +112,13 @@ static Ex define_dft(Call *c, Dims i) {
                          .x = number_at(c, dims_with(i, a, k.v[0]), last),
                          .backwards = inverse};
     const Ex y =
-        inverse && word(c, ONESIDED) ? inverse_of_half(c, t) : transformed(c, &t, i.v[last]);
+        inverse && enum_value(c, ONESIDED) ? inverse_of_half(c, t) : transformed(c, &t, i.v[last]);
     return inverse ? divide(c, y, size(c, n)) : y;
 }
 static int params_dft(Call *c, int64_t param[]) {
     if (!is_const(c, intof(c, LENGTH), &param[DFT_LENGTH])) return -1;
-    param[OP_AXIS] = axis(c, AXIS, c->in[0]->dim.n), param[DFT_INVERSE] = word(c, INVERSE),
-    param[DFT_ONESIDED] = word(c, ONESIDED);
+    param[OP_AXIS] = axis(c, AXIS, c->in[0]->dim.n), param[DFT_INVERSE] = enum_value(c, INVERSE),
+    param[DFT_ONESIDED] = enum_value(c, ONESIDED);
     return 4;
 }
 typedef struct Signal {
@@ -200,7 +200,7 @@ static const char *shape_stft(Call *c) {
     if (x.n < 2 || x.n > 3 || (x.n == 3 && !are_parts(c, x.v[2], &parts)))
         return "stft needs signals [b, l], [b, l, 1] or [b, l, 2]";
     if (has(c, 1) && rank_of(c, 1) != 1) return "the window is not a list of numbers";
-    if (parts == 2 && word(c, HALF)) return "half of the transform of complex numbers";
+    if (parts == 2 && enum_value(c, HALF)) return "half of the transform of complex numbers";
     const Poly n = frame_of(c), hop = intof(c, HOP);
     need_ge(c, n, poly(c, "1"));
     need_ge(c, hop, poly(c, "1"));
@@ -208,7 +208,7 @@ static const char *shape_stft(Call *c) {
     c->out[0] = (Type){.dtype = c->in[0]->dtype,
                        .dim = {4,
                                {x.v[0], poly(c, "f + 1", quot(c, poly(c, "l - n", x.v[1], n), hop)),
-                                word(c, HALF) ? first_half(c, n) : n, poly(c, "2")}}};
+                                enum_value(c, HALF) ? first_half(c, n) : n, poly(c, "2")}}};
     return why;
 }
 static Ex define_stft(Call *c, Dims i) {

@@ -108,8 +108,8 @@ static const AttrDef isinf_attrs[] = {
 };
 enum { P_NEGATIVE = 1, P_POSITIVE };
 static int isinf_params(Call *c, int64_t param[]) {
-    param[P_NEGATIVE] = word(c, NEGATIVE);
-    param[P_POSITIVE] = word(c, POSITIVE);
+    param[P_NEGATIVE] = enum_value(c, NEGATIVE);
+    param[P_POSITIVE] = enum_value(c, POSITIVE);
     return 2;
 }
 static double is_high(double x) { return isinf(x) && x > 0; }
@@ -128,11 +128,11 @@ static int kernel_isinf(const Step *s, void *const slot[]) {
 static int steps_isinf(Call *c, const View in[], const View out[], StepBuf *b) {
     const Scalar either[] = {{.op = C_VIEW, .a = 1}, {.op = C_ISINF, .a = 0}},
                  one[] = {{.op = C_VIEW, .a = 1},
-                          {.op = C_CONST, .k = word(c, POSITIVE) ? INFINITY : -INFINITY},
+                          {.op = C_CONST, .k = enum_value(c, POSITIVE) ? INFINITY : -INFINITY},
                           {.op = C_EQ, .a = 0, .b = 1}};
-    if (!word(c, POSITIVE) && !word(c, NEGATIVE)) return 0;
-    return word(c, POSITIVE) && word(c, NEGATIVE) ? steps_truth(in, out, b, 2, either)
-                                                  : steps_truth(in, out, b, 3, one);
+    if (!enum_value(c, POSITIVE) && !enum_value(c, NEGATIVE)) return 0;
+    return enum_value(c, POSITIVE) && enum_value(c, NEGATIVE) ? steps_truth(in, out, b, 2, either)
+                                                              : steps_truth(in, out, b, 3, one);
 }
 static const OnnxMap onnx_isinf[] = {
     {"", "IsInf", 10, 0, "negative=detect_negative positive=detect_positive"}, {0}};

@@ -19,8 +19,8 @@ static const char *shape(Call *c) {
     if (c->in[0]->dim.n != 2 || c->in[1]->dim.n != 2) return "gemm needs two matrices";
     if (c->in[2] && c->in[2]->dim.n > 2)
         return "the third input of gemm must have at most two axes";
-    Dims a = turned(c->in[0]->dim, word(c, TRANS_A)), b = turned(c->in[1]->dim, word(c, TRANS_B)),
-         y = {2, {a.v[0], b.v[1]}};
+    Dims a = turned(c->in[0]->dim, enum_value(c, TRANS_A)),
+         b = turned(c->in[1]->dim, enum_value(c, TRANS_B)), y = {2, {a.v[0], b.v[1]}};
     need_eq(c, a.v[1], b.v[0]);
     if (c->in[2]) dims_join(c, y, c->in[2]->dim);
     c->out[0] = *c->in[0];
@@ -31,9 +31,9 @@ static const char *shape(Call *c) {
 static Ex scaled(Call *c, Ex by, Ex e) { return by == num(c, 1, 1) ? e : mul(c, by, e); }
 
 static Ex define(Call *c, Dims i) {
-    Dims a = turned(c->in[0]->dim, word(c, TRANS_A)), k = bound(c, dims_tail(a, 1));
-    Ex left = at(c, 0, turned((Dims){2, {i.v[0], k.v[0]}}, word(c, TRANS_A)));
-    Ex right = at(c, 1, turned((Dims){2, {k.v[0], i.v[1]}}, word(c, TRANS_B)));
+    Dims a = turned(c->in[0]->dim, enum_value(c, TRANS_A)), k = bound(c, dims_tail(a, 1));
+    Ex left = at(c, 0, turned((Dims){2, {i.v[0], k.v[0]}}, enum_value(c, TRANS_A)));
+    Ex right = at(c, 1, turned((Dims){2, {k.v[0], i.v[1]}}, enum_value(c, TRANS_B)));
     Ex y = scaled(c, real(c, ALPHA), sum(c, k, (Cond){0}, mul(c, left, right)));
     return c->in[2] ? add(c, y, scaled(c, real(c, BETA), at(c, 2, dims_tail(i, c->in[2]->dim.n))))
                     : y;
@@ -56,8 +56,8 @@ static uint8_t put_scaled(Scalar code[], uint8_t *n, uint8_t value, double by) {
 }
 /* One matrix product, whose epilogue multiplies by alpha and adds beta * c. */
 static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
-    View v[4] = {out[0], turned_view(&in[0], word(c, TRANS_A)),
-                 turned_view(&in[1], word(c, TRANS_B))};
+    View v[4] = {out[0], turned_view(&in[0], enum_value(c, TRANS_A)),
+                 turned_view(&in[1], enum_value(c, TRANS_B))};
     double alpha, beta;
     if (!is_float(c->in[0]) || !ex_number(c->w, real(c, ALPHA), &alpha) ||
         !ex_number(c->w, real(c, BETA), &beta))

@@ -27,20 +27,20 @@ static const char *shape(Call *c) {
     return is_float(c->in[0]) ? NULL : "not supported for this element type";
 }
 static int params(Call *c, int64_t param[]) {
-    param[GRID_MODE] = word(c, MODE);
-    param[GRID_OUTSIDE] = word(c, OUTSIDE);
-    param[GRID_ALIGN] = word(c, ALIGN);
+    param[GRID_MODE] = enum_value(c, MODE);
+    param[GRID_OUTSIDE] = enum_value(c, OUTSIDE);
+    param[GRID_ALIGN] = enum_value(c, ALIGN);
     return 3;
 }
 
 enum { TAPS = 4 };
-typedef struct Sample { /* a sample: along each axis, the first element and the weights */
+typedef struct SamplePoint { /* a sample: along each axis, the first element and the weights */
     int ns, taps;
     int64_t outside;
     bool align;
     int64_t first[STEP_RANK];
     double weight[STEP_RANK][TAPS];
-} Sample;
+} SamplePoint;
 
 static double mirrored(double x, double low, double high) {
     double range = high - low, beyond = x < low ? low - x : x - high;
@@ -50,11 +50,11 @@ static double mirrored(double x, double low, double high) {
     bool back = fmod(turns, 2) == 0;
     return (x < low) == back ? low + rest : high - rest;
 }
-static void ends(const Sample *s, int64_t n, double *low, double *high) {
+static void ends(const SamplePoint *s, int64_t n, double *low, double *high) {
     *low = s->align ? 0 : -0.5;
     *high = (double)n - (s->align ? 1 : 0.5);
 }
-static double into(const Sample *s, double x, int64_t n) {
+static double into(const SamplePoint *s, double x, int64_t n) {
     double low, high;
     ends(s, n, &low, &high);
     if (x >= low && x <= high) return x;
@@ -62,7 +62,7 @@ static double into(const Sample *s, double x, int64_t n) {
     return s->outside == GRID_REFLECTION ? mirrored(x, low, high) : x;
 }
 /* The index of the element that place k stands for, on an axis of n places; -1: zero. */
-static int64_t element(const Sample *s, int64_t k, int64_t n) {
+static int64_t element(const SamplePoint *s, int64_t k, int64_t n) {
     double low, high;
     if (k >= 0 && k < n) return k;
     if (s->outside == GRID_ZEROS) return -1;
@@ -71,7 +71,7 @@ static int64_t element(const Sample *s, int64_t k, int64_t n) {
     int64_t at = (int64_t)mirrored((double)k, low, high);
     return at < 0 ? 0 : at >= n ? n - 1 : at;
 }
-static void axis_weights(Sample *s, int a, int64_t mode, float g, int64_t n) {
+static void axis_weights(SamplePoint *s, int a, int64_t mode, float g, int64_t n) {
     float at = kernel_grid_place(g, n, s->align);
     if (mode == GRID_NEAREST) at = rintf(at);
     double x = into(s, (double)at, n), low = floor(x);
@@ -84,12 +84,12 @@ static void axis_weights(Sample *s, int a, int64_t mode, float g, int64_t n) {
 /* The elements that one sample reads, as offsets from the start of a channel, with their
    weights. */
 enum { ALL_TAPS = 4096 /* TAPS on each of six axes */ };
-typedef struct Reads {
+typedef struct SampleReads {
     int n;
     int64_t offset[ALL_TAPS];
     double weight[ALL_TAPS];
-} Reads;
-static void list_reads(const Sample *s, const View *x, Reads *r) {
+} SampleReads;
+static void list_reads(const SamplePoint *s, const View *x, SampleReads *r) {
     View taps = {.rank = s->ns};
     int64_t k[STEP_RANK];
     r->n = 0;
@@ -114,8 +114,8 @@ static double single_at(const char *data, int64_t place) {
 }
 /* Stores the weighted sums of all channels, which start at element `from` of x. float32 is read
    directly, since that is faster. */
-static void put_channels(const Reads *r, const View *y, int64_t to, const View *x, int64_t from,
-                         void *const slot[]) {
+static void put_channels(const SampleReads *r, const View *y, int64_t to, const View *x,
+                         int64_t from, void *const slot[]) {
     const bool floats = x->dtype == DT_FLOAT && y->dtype == DT_FLOAT;
     const char *data = slot[x->slot];
     for (int64_t c = 0; c < y->dim[1]; c++, to += y->stride[1], from += x->stride[1]) {
@@ -128,12 +128,12 @@ static void put_channels(const Reads *r, const View *y, int64_t to, const View *
 }
 static int kernel(const Step *step, void *const slot[]) {
     const View *y = &step->view[0], *x = &step->view[1], *grid = &step->view[2];
-    Sample s = {.ns = x->rank - 2,
-                .outside = step->param[GRID_OUTSIDE],
-                .align = step->param[GRID_ALIGN] != 0};
+    SamplePoint s = {.ns = x->rank - 2,
+                     .outside = step->param[GRID_OUTSIDE],
+                     .align = step->param[GRID_ALIGN] != 0};
     View places = *y;
     int64_t i[STEP_RANK], g[STEP_RANK];
-    Reads reads;
+    SampleReads reads;
     s.taps = step->param[GRID_MODE] == GRID_NEAREST  ? 1
              : step->param[GRID_MODE] == GRID_LINEAR ? 2
                                                      : TAPS;

@@ -28,7 +28,7 @@ static bool known_number(Call *c, int attr, int64_t least) {
     return is_const(c, intof(c, attr), &n) && n >= least;
 }
 static const char *shape_tables(Call *c, Dims q, Poly n) {
-    if (!word(c, ROTARY)) return NULL;
+    if (!enum_value(c, ROTARY)) return NULL;
     if (rank_of(c, COS) != 2 || rank_of(c, SIN) != 2) return "rotation needs cosines and sines";
     const Dims cosine = c->in[COS]->dim, sine = c->in[SIN]->dim;
     need_eq(c, cosine.v[0], sine.v[0]), need_eq(c, cosine.v[1], sine.v[1]);

@@ -24,7 +24,7 @@ static const AttrDef attrs[] = {
 };
 
 static const char *shape(Call *c) {
-    int64_t h, g, rule = word(c, RULE);
+    int64_t h, g, rule = enum_value(c, RULE);
     for (int k = Q; k <= V; k++)
         if (c->in[k]->dim.n != 3) return "q, k and v must have three axes";
     if (!is_const(c, intof(c, KV_HEADS), &g) || !is_const(c, intof(c, Q_HEADS), &h) || g < 1 ||
@@ -64,7 +64,7 @@ static int params(Call *c, int64_t param[]) {
     bool ok = is_const(c, intof(c, KV_HEADS), &param[P_KV_HEADS]) &&
               is_const(c, intof(c, Q_HEADS), &param[P_Q_HEADS]) &&
               bits_of(c, SCALE, &param[P_SCALE]);
-    param[P_RULE] = word(c, RULE);
+    param[P_RULE] = enum_value(c, RULE);
     return ok ? 4 : -1;
 }
 
@@ -158,7 +158,7 @@ static const char *shape_causal(Call *c) {
 }
 enum { P_ACTIVATION = 1 };
 static int params_causal(Call *c, int64_t param[]) {
-    param[P_ACTIVATION] = word(c, ACTIVATION);
+    param[P_ACTIVATION] = enum_value(c, ACTIVATION);
     return 1;
 }
 /* Place t of `before` (or zeros) followed by x. */

@@ -22,8 +22,8 @@ static const char *shape_nll(Call *c) {
         if (c->in[2]->dim.n != 1) return "the weights must be one number per class";
         need_eq(c, c->in[2]->dim.v[0], x.v[1]);
     }
-    c->out[0] =
-        (Type){.dtype = c->in[0]->dtype, .dim = word(c, REDUCTION) == NONE ? target : (Dims){0}};
+    c->out[0] = (Type){.dtype = c->in[0]->dtype,
+                       .dim = enum_value(c, REDUCTION) == NONE ? target : (Dims){0}};
     return NULL;
 }
 static bool domain(Call *c, int input, Poly *low, Poly *high) {
@@ -31,7 +31,7 @@ static bool domain(Call *c, int input, Poly *low, Poly *high) {
 }
 enum { P_REDUCTION = 1, P_IGNORE };
 static int params(Call *c, int64_t param[]) {
-    param[P_REDUCTION] = word(c, REDUCTION);
+    param[P_REDUCTION] = enum_value(c, REDUCTION);
     return is_const(c, intof(c, IGNORE), &param[P_IGNORE]) ? 2 : -1;
 }
 

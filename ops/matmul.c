@@ -167,11 +167,11 @@ static const AttrDef fused_attrs[] = {
 /* Sets axis[] to the axes of the input that are the axes [.., row, column] of the factor. */
 static void factor_axes(Call *c, int input, int n, int axis[]) {
     for (int k = 0; k < n; k++) axis[k] = k;
-    if (word(c, BATCH_A + input)) {
+    if (enum_value(c, BATCH_A + input)) {
         for (int k = 0; k + 2 < n; k++) axis[k] = k + 1;
         axis[n - 2] = 0;
     }
-    if (word(c, TRANS_A + input)) {
+    if (enum_value(c, TRANS_A + input)) {
         const int row = axis[n - 2];
         axis[n - 2] = axis[n - 1], axis[n - 1] = row;
     }

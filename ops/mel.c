@@ -22,7 +22,7 @@ static const char *shape(Call *c) {
     need_ge(c, length, 0);
     need_ge(c, intof(c, RATE), poly(c, "1"));
     c->out[0] =
-        (Type){.dtype = (DType)word(c, DTYPE),
+        (Type){.dtype = (DType)enum_value(c, DTYPE),
                .dim = {2, {poly(c, "h + 1", quot(c, length, poly(c, "2"))), intof(c, BANDS)}}};
     return NULL;
 }

@@ -30,7 +30,7 @@ static int params(Call *c, int64_t param[]) {
     if (!is_const(c, intof(c, MOST), &param[NMS_MOST]) || !bits_of(c, IOU, &param[NMS_OVERLAP]) ||
         !bits_of(c, SCORE, &param[NMS_SCORE]))
         return -1;
-    param[NMS_CENTER] = word(c, CENTER);
+    param[NMS_CENTER] = enum_value(c, CENTER);
     return 4;
 }
 

@@ -63,7 +63,7 @@ static Ex define_momentum(Call *c, Dims i) {
        now = mul(c, where(c, at_per_axis(c, T, 0), real(c, BETA), num(c, 1, 1)), g);
     Ex v = add(c, mul(c, real(c, ALPHA), element(c, 3, V, i)), now);
     if (result(c, 3) == V) return v;
-    Ex by = word(c, MODE) ? add(c, g, mul(c, real(c, ALPHA), v)) : v;
+    Ex by = enum_value(c, MODE) ? add(c, g, mul(c, real(c, ALPHA), v)) : v;
     return sub(c, element(c, 3, X, i), mul(c, at_per_axis(c, R, 0), by));
 }
 #define DOMAIN "ai.onnx.preview.training"

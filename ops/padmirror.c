@@ -27,7 +27,7 @@ static const char *shape(Call *c) {
 }
 static int params(Call *c, int64_t param[]) {
     int n = 1;
-    param[1] = word(c, MODE);
+    param[1] = enum_value(c, MODE);
     return add_ints(c, PADS, param, &n) ? n : -1;
 }
 
@@ -71,7 +71,7 @@ static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
         if (last <= first && n) return 0;
         pair[0] = begin || end;
         for (int64_t i = 0; i < n; i++) {
-            pair[1 + 2 * i] = first + inner(word(c, MODE), i - begin - first, last - first);
+            pair[1 + 2 * i] = first + inner(enum_value(c, MODE), i - begin - first, last - first);
             memcpy(&pair[2 + 2 * i], &one, sizeof one);
         }
         step_param(b, s, (int)(1 + 2 * n), pair);

@@ -23,7 +23,7 @@ static const AttrDef average_attrs[] = {
 static Poly count(Call *c, int j, int ns) {
     const WindowAxis x = {ints(c, KERNEL).v[j], ints(c, STRIDES).v[j], ints(c, DILATIONS).v[j]};
     return windows_padded(c, c->in[0]->dim.v[j + 2], x, ints(c, PADS).v[j], ints(c, PADS).v[j + ns],
-                          word(c, CEIL));
+                          enum_value(c, CEIL));
 }
 
 static const char *shape_of(Call *c, const char *classes) {
@@ -57,8 +57,9 @@ static Ex define_max(Call *c, Dims i) {
 /* The number of places of the window of output i that the average counts. */
 static Ex counted(Call *c, Dims i) {
     Dims kernel = ints_dims(c, KERNEL), k = bound(c, kernel), x = place(c, i, k), n = c->in[0]->dim;
-    if (word(c, COUNT_PADS) && !word(c, CEIL)) return size(c, product(c, kernel, 0, kernel.n));
-    for (int j = 0; word(c, COUNT_PADS) && j < k.n; j++) {
+    if (enum_value(c, COUNT_PADS) && !enum_value(c, CEIL))
+        return size(c, product(c, kernel, 0, kernel.n));
+    for (int j = 0; enum_value(c, COUNT_PADS) && j < k.n; j++) {
         Poly begin = ints(c, PADS).v[j];
         x.v[j + 2] = poly(c, "x + p", x.v[j + 2], begin);
         n.v[j + 2] = poly(c, "n + p + q", n.v[j + 2], begin, ints(c, PADS).v[j + k.n]);
@@ -83,7 +84,7 @@ static int steps_max(Call *c, const View in[], const View out[], StepBuf *b) {
     return steps_kind(c, POOL_MAX, 0, in, out, b);
 }
 static int steps_average(Call *c, const View in[], const View out[], StepBuf *b) {
-    return steps_kind(c, POOL_MEAN, word(c, COUNT_PADS), in, out, b);
+    return steps_kind(c, POOL_MEAN, enum_value(c, COUNT_PADS), in, out, b);
 }
 
 static const OnnxMap onnx_max[] = {
@@ -153,7 +154,7 @@ static int params_place(Call *c, int64_t param[]) {
     int n = 0;
     for (int list = KERNEL; list <= DILATIONS; list++)
         if (!add_ints(c, list, param, &n)) return -1;
-    param[++n] = word(c, COLUMNS);
+    param[++n] = enum_value(c, COLUMNS);
     return n;
 }
 

@@ -171,20 +171,20 @@ static const AttrDef pool_attrs[] = {
 static const char *shape_pool(Call *c) {
     const char *why = single_one(c);
     Dims d = c->in[0]->dim;
-    const int ns = d.n - 2, first = word(c, LAST) ? 1 : 2;
+    const int ns = d.n - 2, first = enum_value(c, LAST) ? 1 : 2;
     const PolyList kernel = ints(c, KERNEL), s = ints(c, STRIDES), p = ints(c, PADS);
     if (why) return why;
     if (ns < 1 || ns > 3 || kernel.n != ns || s.n != ns || p.n != 2 * ns)
         return "pooling needs one kernel size, one stride and two pads for each spatial axis";
     /* ONNX Runtime then divides by the size of the whole window, which averagepool does not. */
-    if (word(c, CEIL) && word(c, COUNT_PADS))
+    if (enum_value(c, CEIL) && enum_value(c, COUNT_PADS))
         return "windows beyond the padding (ceil_mode) are not supported together with "
                "count_include_pad";
     for (int j = 0; j < ns; j++) {
         const Poly one = poly(c, "1");
         need_ge(c, kernel.v[j], one);
         d.v[first + j] = windows_padded(c, d.v[first + j], (WindowAxis){kernel.v[j], s.v[j], one},
-                                        p.v[j], p.v[j + ns], word(c, CEIL));
+                                        p.v[j], p.v[j + ns], enum_value(c, CEIL));
     }
     return shape_bytes(c, 0, d);
 }
@@ -234,7 +234,8 @@ static const char *shape_nhwc(Call *c) {
     for (int j = 0; j < ns; j++) {
         need_ge(c, kernel.v[j], poly(c, "1"));
         const WindowAxis x = {kernel.v[j], s.v[j], dilation.v[j]};
-        d.v[1 + j] = windows_padded(c, d.v[1 + j], x, p.v[j], p.v[j + ns], word(c, NHWC_CEIL));
+        d.v[1 + j] =
+            windows_padded(c, d.v[1 + j], x, p.v[j], p.v[j + ns], enum_value(c, NHWC_CEIL));
     }
     c->out[0] = (Type){.dtype = c->in[0]->dtype, .dim = d};
     return NULL;

@@ -28,17 +28,17 @@ static const char *gemm_of(Call *c, bool bias) {
     if (!why && !c->in[C] != !bias) why = bias ? "c is missing" : "c is given";
     if (!why) why = gemm_types(c);
     if (!why) why = inputs_single(c, 4, scales);
-    if (!why && !word(c, TRANS_B)) why = inputs_single(c, 2, of_b);
+    if (!why && !enum_value(c, TRANS_B)) why = inputs_single(c, 2, of_b);
     if (why) return why;
     const Dims a = c->in[A]->dim, b = c->in[B]->dim;
     if (a.n != 2 || b.n != 2) return "the product needs two matrices";
-    const Poly n = b.v[!word(c, TRANS_B)];
-    need_eq(c, a.v[!word(c, TRANS_A)], b.v[word(c, TRANS_B)]);
+    const Poly n = b.v[!enum_value(c, TRANS_B)];
+    need_eq(c, a.v[!enum_value(c, TRANS_A)], b.v[enum_value(c, TRANS_B)]);
     for (int k = 0; k < 2 && !why; k++) why = per_axis_fits(c, of_b[k], n);
     if (why) return why;
     if (bias && c->in[C]->dim.n != 1) return "c must have one axis";
     if (bias) need_eq(c, c->in[C]->dim.v[0], n);
-    c->out[0] = (Type){.dtype = c->in[A]->dtype, .dim = {2, {a.v[word(c, TRANS_A)], n}}};
+    c->out[0] = (Type){.dtype = c->in[A]->dtype, .dim = {2, {a.v[enum_value(c, TRANS_A)], n}}};
     return NULL;
 }
 static const char *shape_gemm(Call *c) { return gemm_of(c, false); }

@@ -186,7 +186,7 @@ static const char *shape_lstm(Call *c) {
     static const int needed[] = {W_SCALE, W_ZERO, R_SCALE, R_ZERO};
     const Dims x = c->in[X]->dim, w = c->in[W]->dim, r = c->in[R]->dim;
     const Poly h = intof(c, HIDDEN), gates = poly(c, "h*n", h, poly_int(c->w, 4)),
-               d = poly_int(c->w, word(c, DIRECTION) == 2 ? 2 : 1);
+               d = poly_int(c->w, enum_value(c, DIRECTION) == 2 ? 2 : 1);
     if (c->in[X]->dtype != DT_FLOAT || !is_byte(c->in[W]) || c->in[R]->dtype != c->in[W]->dtype)
         return "not supported for these element types";
     if (x.n != 3 || w.n != 3 || r.n != 3) return "x, w and r must have three axes";

@@ -31,7 +31,7 @@ static const char *shape_of(Call *c) {
     bool single = dims_single(c, scale) && dims_single(c, zero);
     if (!single && zero.n != scale.n) return "scale and zero point have different ranks";
     for (int k = 0; k < scale.n && !single; k++) need_eq(c, scale.v[k], zero.v[k]);
-    c->out[0] = (Type){.dtype = (DType)word(c, TO), .dim = x};
+    c->out[0] = (Type){.dtype = (DType)enum_value(c, TO), .dim = x};
     if (dims_single(c, scale)) return NULL;
     if (a < 0) return "axis out of range";
     if (block ? scale.n != x.n : scale.n != 1) return "the scale has the wrong rank";
@@ -77,7 +77,7 @@ enum { P_AXIS = 1, P_BLOCK, P_SATURATE };
 static int params(Call *c, int64_t param[]) {
     if (!is_const(c, intof(c, BLOCK), &param[P_BLOCK])) return -1;
     param[P_AXIS] = axis(c, AXIS, c->in[X]->dim.n);
-    param[P_SATURATE] = c->op->attrs == quantize_attrs ? word(c, SATURATE) : 0;
+    param[P_SATURATE] = c->op->attrs == quantize_attrs ? enum_value(c, SATURATE) : 0;
     return 3;
 }
 /* The element of scale or zero that belongs to index i of x, or `none` if that input is left

@@ -34,10 +34,10 @@ static bool fits(Call *c, int input, Dims want) {
 }
 static const char *shape_of(Call *c, int gates) {
     Dims x = c->in[X]->dim, w = c->in[W]->dim, r = c->in[R]->dim;
-    Poly d = poly(c, word(c, DIRECTION) == RECURRENT_BOTH ? "2" : "1"), h = intof(c, HIDDEN),
+    Poly d = poly(c, enum_value(c, DIRECTION) == RECURRENT_BOTH ? "2" : "1"), h = intof(c, HIDDEN),
          gh = poly_scale(c->w, h, gates);
     if (x.n != 3 || w.n != 3 || r.n != 3) return "x, w and r must have three axes";
-    bool first = word(c, BATCH_FIRST);
+    bool first = enum_value(c, BATCH_FIRST);
     Poly time = x.v[first], batch = x.v[!first];
     need_eq(c, w.v[0], d), need_eq(c, w.v[1], gh), need_eq(c, w.v[2], x.v[2]);
     need_eq(c, r.v[0], d), need_eq(c, r.v[1], gh), need_eq(c, r.v[2], h);
@@ -64,12 +64,12 @@ static const char *shape_rnn(Call *c) { return shape_of(c, RNN); }
 static const char *shape_gru(Call *c) { return shape_of(c, GRU); }
 static const char *shape_lstm(Call *c) { return shape_of(c, LSTM); }
 static bool domain(Call *c, int input, Poly *low, Poly *high) {
-    return input == LENGTHS && up_to(c, c->in[X]->dim.v[word(c, BATCH_FIRST)], low, high);
+    return input == LENGTHS && up_to(c, c->in[X]->dim.v[enum_value(c, BATCH_FIRST)], low, high);
 }
 static int params(Call *c, int64_t param[]) {
-    param[RECURRENT_DIRECTION] = word(c, DIRECTION);
-    param[RECURRENT_BATCH_FIRST] = word(c, BATCH_FIRST);
-    param[RECURRENT_OPTION] = word(c, VARIANT);
+    param[RECURRENT_DIRECTION] = enum_value(c, DIRECTION);
+    param[RECURRENT_BATCH_FIRST] = enum_value(c, BATCH_FIRST);
+    param[RECURRENT_OPTION] = enum_value(c, VARIANT);
     return 3;
 }
 
@@ -78,16 +78,16 @@ static int params(Call *c, int64_t param[]) {
 static bool is_cell(Call *c) {
     Dims x = c->in[X]->dim;
     int64_t times;
-    if (word(c, DIRECTION) == RECURRENT_BOTH || word(c, VARIANT) || c->nin <= C0 || !c->in[H0] ||
-        !c->in[C0])
+    if (enum_value(c, DIRECTION) == RECURRENT_BOTH || enum_value(c, VARIANT) || c->nin <= C0 ||
+        !c->in[H0] || !c->in[C0])
         return false;
     if (c->in[LENGTHS] || has(c, PEEPHOLES)) return false;
-    return is_const(c, x.v[word(c, BATCH_FIRST)], &times) && times == 1;
+    return is_const(c, x.v[enum_value(c, BATCH_FIRST)], &times) && times == 1;
 }
 /* The index of element k of batch b in a state, or in x, which then has one time step. */
 static Dims place(Call *c, Poly b, Poly k) {
     Poly zero = poly(c, "0");
-    return word(c, BATCH_FIRST) ? (Dims){3, {b, zero, k}} : (Dims){3, {zero, b, k}};
+    return enum_value(c, BATCH_FIRST) ? (Dims){3, {b, zero, k}} : (Dims){3, {zero, b, k}};
 }
 /* The sum to which gate g applies its activation, for element k of batch b. */
 static Ex gate(Call *c, int g, Poly b, Poly k) {
@@ -108,7 +108,7 @@ static Ex gate(Call *c, int g, Poly b, Poly k) {
 static Ex define_lstm(Call *c, Dims i) {
     enum { IN, OUT, KEEP, CELL };
     if (!is_cell(c)) return 0;
-    Poly b = i.v[word(c, BATCH_FIRST) ? 0 : i.n - 2], k = i.v[i.n - 1];
+    Poly b = i.v[enum_value(c, BATCH_FIRST) ? 0 : i.n - 2], k = i.v[i.n - 1];
     Ex kept = mul(c, fn(c, FN_SIGMOID, gate(c, KEEP, b, k)), at(c, C0, place(c, b, k)));
     Ex next = add(
         c, kept, mul(c, fn(c, FN_SIGMOID, gate(c, IN, b, k)), fn(c, FN_TANH, gate(c, CELL, b, k))));

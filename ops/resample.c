@@ -40,7 +40,7 @@ static const AttrDef attrs[] = {
 
 static const char *shape(Call *c) {
     Dims y = ints_dims(c, SIZES);
-    int dtype = word(c, MODE) == NEAREST || is_float(c->in[X]);
+    int dtype = enum_value(c, MODE) == NEAREST || is_float(c->in[X]);
     if (y.n != c->in[X]->dim.n) return "resample needs a size for every axis";
     for (int k = 0; k < y.n; k++) need_ge(c, y.v[k], 0);
     if (ints(c, AXES).n > y.n) return "resample has more axes than its input";
@@ -67,34 +67,34 @@ static int params(Call *c, int64_t param[]) {
     int n = ints(c, AXES).n;
     if (!bits_of(c, A, &param[P_A]) || !bits_of(c, EXTRAPOLATION, &param[P_EXTRAPOLATION]))
         return -1;
-    param[P_MODE] = word(c, MODE);
-    param[P_COORDINATE] = word(c, COORDINATE);
-    param[P_ROUNDING] = word(c, ROUNDING);
-    param[P_EXCLUDE] = word(c, EXCLUDE);
-    param[P_ANTIALIAS] = word(c, ANTIALIAS);
-    param[P_POLICY] = word(c, POLICY);
+    param[P_MODE] = enum_value(c, MODE);
+    param[P_COORDINATE] = enum_value(c, COORDINATE);
+    param[P_ROUNDING] = enum_value(c, ROUNDING);
+    param[P_EXCLUDE] = enum_value(c, EXCLUDE);
+    param[P_ANTIALIAS] = enum_value(c, ANTIALIAS);
+    param[P_POLICY] = enum_value(c, POLICY);
     param[P_NAXES] = n;
     for (int k = 0; k < n; k++) param[P_AXES + k] = axis_at(c, AXES, k, c->in[X]->dim.n);
     return P_AXES - 1 + n;
 }
 
-typedef struct Line { /* sampling along one axis, which has n places in x and m in y */
+typedef struct WeightedLine { /* sampling along one axis, which has n places in x and m in y */
     /* roi: the crop along this axis, from 0 to 1. */
     double scale, roi[2];
     double shrink; /* the factor of the kernel's argument; below 1, the kernel is wider */
     double a;      /* the parameter of the cubic kernel */
     int64_t n, m, mode, coordinate, rounding;
     bool exclude; /* places outside x have no weight */
-} Line;
+} WeightedLine;
 
-static double kernel_of(const Line *l, double t) {
+static double kernel_of(const WeightedLine *l, double t) {
     if (l->mode == CUBIC) return kernel_keys(l->a, t);
     return fabs(t) < 1 ? 1 - fabs(t) : 0;
 }
 /* Computed in float, as in ONNX Runtime, since `nearest` depends on the rounding where two elements
    are equally near. ONNX does not say what happens where f*n is not an integer. Here it is as in
    ONNX's node tests, except that pytorch_half_pixel asks whether y has one place. */
-static double coordinate(const Line *l, int64_t i) {
+static double coordinate(const WeightedLine *l, int64_t i) {
     float x = (float)i, n = (float)l->n, f = (float)l->scale, m = f * n, from = (float)l->roi[0],
           to = (float)l->roi[1];
     float middle = (x + 0.5f) / f - 0.5f;
@@ -112,7 +112,7 @@ static double coordinate(const Line *l, int64_t i) {
     default: return (double)middle;
     }
 }
-static int64_t nearest(const Line *l, double c) {
+static int64_t nearest(const WeightedLine *l, double c) {
     switch (l->rounding) {
     case FLOOR: return (int64_t)floor(c);
     case CEIL: return (int64_t)ceil(c);
@@ -122,29 +122,29 @@ static int64_t nearest(const Line *l, double c) {
 }
 static int64_t clamped(int64_t i, int64_t n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
 /* Returns how many places the kernel at c reaches; *first is the first one. */
-static int64_t reach(const Line *l, double c, int64_t *first) {
+static int64_t reach(const WeightedLine *l, double c, int64_t *first) {
     double r = (l->mode == CUBIC ? 2 : 1) / l->shrink;
     *first = (int64_t)ceil(c - r);
     return (int64_t)floor(c + r) - *first + 1;
 }
-static double weight(const Line *l, double c, int64_t j) {
+static double weight(const WeightedLine *l, double c, int64_t j) {
     return l->exclude && (j < 0 || j >= l->n) ? 0 : kernel_of(l, ((double)j - c) * l->shrink);
 }
 
-static bool same_places(const Line *l) {
+static bool same_places(const WeightedLine *l) {
     return l->scale == 1 && l->n == l->m && l->coordinate != CROP;
 }
 
 typedef struct Sampler {
     const View *x;
     void *const *slot;
-    const Line *line;
+    const WeightedLine *line;
     double at[STEP_RANK];
 } Sampler;
 /* The weighted mean over the axes from `axis` on; j holds the places on the axes before it. */
 static double sample(const Sampler *s, int axis, int64_t j[]) {
     if (axis == s->x->rank) return kernel_real(s->x, s->slot, kernel_at(s->x, j));
-    const Line *l = &s->line[axis];
+    const WeightedLine *l = &s->line[axis];
     double c = s->at[axis], sum = 0, all = 0;
     int64_t first, n = reach(l, c, &first);
     if (same_places(l)) return j[axis] = clamped((int64_t)c, l->n), sample(s, axis + 1, j);
@@ -178,7 +178,7 @@ static double shared_scale(const Step *s, void *const slot[], int64_t n, const i
     }
     return scale;
 }
-static bool set_lines(const Step *s, void *const slot[], Line line[]) {
+static bool set_lines(const Step *s, void *const slot[], WeightedLine line[]) {
     const View *y = &s->view[0], *x = &s->view[1];
     int64_t axis[STEP_RANK], n = s->param[P_NAXES] ? s->param[P_NAXES] : x->rank;
     const bool crops = s->param[P_COORDINATE] == CROP;
@@ -188,20 +188,20 @@ static bool set_lines(const Step *s, void *const slot[], Line line[]) {
     for (int a = 0; a < x->rank; a++) {
         if (x->dim[a] == 0) return false;
         axis[a] = s->param[P_NAXES] ? s->param[P_AXES + (a < n ? a : 0)] : a;
-        line[a] = (Line){.scale = (double)y->dim[a] / (double)x->dim[a],
-                         .roi = {0, 1},
-                         .shrink = 1,
-                         .a = param_real(s->param[P_A]),
-                         .n = x->dim[a],
-                         .m = y->dim[a],
-                         .mode = s->param[P_MODE],
-                         .coordinate = s->param[P_COORDINATE],
-                         .rounding = s->param[P_ROUNDING],
-                         .exclude = s->param[P_EXCLUDE] != 0};
+        line[a] = (WeightedLine){.scale = (double)y->dim[a] / (double)x->dim[a],
+                                 .roi = {0, 1},
+                                 .shrink = 1,
+                                 .a = param_real(s->param[P_A]),
+                                 .n = x->dim[a],
+                                 .m = y->dim[a],
+                                 .mode = s->param[P_MODE],
+                                 .coordinate = s->param[P_COORDINATE],
+                                 .rounding = s->param[P_ROUNDING],
+                                 .exclude = s->param[P_EXCLUDE] != 0};
     }
     double shared = s->param[P_POLICY] && present(s, WANTED) ? shared_scale(s, slot, n, axis) : 0;
     for (int64_t k = 0; k < n; k++) {
-        Line *l = &line[axis[k]];
+        WeightedLine *l = &line[axis[k]];
         if (shared > 0) l->scale = shared;
         else if (present(s, SCALES)) l->scale = list_at(s, slot, SCALES, k);
         if (crops && present(s, ROI))
@@ -214,7 +214,7 @@ static bool set_lines(const Step *s, void *const slot[], Line line[]) {
 
 static int kernel(const Step *s, void *const slot[]) {
     const View *y = &s->view[0], *x = &s->view[1];
-    Line line[STEP_RANK];
+    WeightedLine line[STEP_RANK];
     Sampler sampler = {.x = x, .slot = slot, .line = line};
     int64_t i[STEP_RANK], j[STEP_RANK];
     if (!kernel_first(y, i)) return 0;
@@ -236,7 +236,7 @@ static int kernel(const Step *s, void *const slot[]) {
 
 /* ---- Steps, if the lists of scales and sizes are known: an S_SAMPLE step, which lists for each
    place of an axis the places of x that it takes, and their weights. */
-static int64_t count_taps(const Line *l) {
+static int64_t count_taps(const WeightedLine *l) {
     int64_t most = 1, first;
     if (same_places(l)) return 0;
     for (int64_t i = 0; i < l->m && l->mode != NEAREST; i++) {
@@ -247,7 +247,7 @@ static int64_t count_taps(const Line *l) {
 }
 /* Stores `taps` pairs of a place and its weight, which is 0 for pairs that are not needed. Returns
    false if place i takes no element of x. */
-static bool take_taps(const Line *l, int64_t i, int64_t taps, int64_t pair[]) {
+static bool take_taps(const WeightedLine *l, int64_t i, int64_t taps, int64_t pair[]) {
     const double c = coordinate(l, i);
     int64_t first = 0, n = 1;
     double all = 0;
@@ -262,7 +262,7 @@ static bool take_taps(const Line *l, int64_t i, int64_t taps, int64_t pair[]) {
     }
     return all != 0;
 }
-static bool known_lines(Call *c, const View in[], const View *y, StepBuf *b, Line line[]) {
+static bool known_lines(Call *c, const View in[], const View *y, StepBuf *b, WeightedLine line[]) {
     enum { VIEWS = 2 + WANTED };
     int64_t param[OP_PARAMS];
     View v[VIEWS] = {*y};
@@ -279,9 +279,9 @@ static bool known_lines(Call *c, const View in[], const View *y, StepBuf *b, Lin
 }
 static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     const View *y = &out[0];
-    const bool moves = word(c, MODE) == NEAREST;
+    const bool moves = enum_value(c, MODE) == NEAREST;
     const int bits = dtype_bits((DType)y->dtype);
-    Line line[STEP_RANK];
+    WeightedLine line[STEP_RANK];
     int64_t *list[STEP_RANK], n[STEP_RANK];
     if (y->rank < 1 || bits < (moves ? 8 : 16) || bits > 64 || view_count(y) == 0) return 0;
     if (!known_lines(c, in, y, b, line)) return 0;

@@ -33,9 +33,10 @@ static const char *shape(Call *c) {
     Dims y = ints_dims(c, SIZES);
     const char *why = same_type(c, "FIU");
     if (ints(c, SIZES).n != c->in[0]->dim.n) return "resize needs a size for every axis";
-    if (word(c, MODE) == CUBIC && !is_float(c->in[0])) return "cubic interpolation is of floats";
+    if (enum_value(c, MODE) == CUBIC && !is_float(c->in[0]))
+        return "cubic interpolation is of floats";
     for (int k = 0; k < y.n; k++) need_ge(c, y.v[k], 0);
-    for (int k = 0; k < y.n && word(c, MODE) != NEAREST; k++)
+    for (int k = 0; k < y.n && enum_value(c, MODE) != NEAREST; k++)
         if (y.v[k] != c->in[0]->dim.v[k]) need_ge(c, c->in[0]->dim.v[k], poly(c, "1"));
     c->out[0].dim = y;
     return why;
@@ -43,9 +44,9 @@ static const char *shape(Call *c) {
 
 /* Whether place i takes element floor(i/f) along an axis that grows by a whole factor f. */
 static bool takes_floors(Call *c) {
-    if (word(c, MODE) != NEAREST) return false;
-    if (word(c, COORDINATE) == ASYMMETRIC) return word(c, ROUNDING) == FLOOR;
-    return word(c, COORDINATE) == HALF && word(c, ROUNDING) == PREFER_FLOOR;
+    if (enum_value(c, MODE) != NEAREST) return false;
+    if (enum_value(c, COORDINATE) == ASYMMETRIC) return enum_value(c, ROUNDING) == FLOOR;
+    return enum_value(c, COORDINATE) == HALF && enum_value(c, ROUNDING) == PREFER_FLOOR;
 }
 static Ex nearest(Call *c, Dims i) {
     Dims x = c->in[0]->dim;
@@ -63,7 +64,7 @@ static Ex nearest(Call *c, Dims i) {
    >= 1. */
 static void fraction(Call *c, Poly i, Poly n, Poly m, Poly *a, Poly *b) {
     const Poly none = poly(c, "0");
-    switch (word(c, COORDINATE)) {
+    switch (enum_value(c, COORDINATE)) {
     case ASYMMETRIC: *a = poly(c, "i*n", i, n), *b = m; return;
     case CORNERS: /* max(m - 1, 1) */
         *a = poly(c, "i*(n - 1)", i, n);
@@ -92,7 +93,7 @@ static Ex keys_far(Call *c, Ex t) {
    Returns how many. */
 static int weights(Call *c, Ex part, Ex weight[TAPS_MOST]) {
     const Ex rest = sub(c, num(c, 1, 1), part);
-    if (word(c, MODE) == LINEAR) return weight[0] = rest, weight[1] = part, 2;
+    if (enum_value(c, MODE) == LINEAR) return weight[0] = rest, weight[1] = part, 2;
     weight[0] = keys_far(c, part), weight[1] = keys_near(c, part);
     weight[2] = keys_near(c, rest), weight[3] = keys_far(c, rest);
     return 4;
@@ -114,7 +115,7 @@ static Ex interpolate(Call *c, Dims i, int a) {
                  one = mul(c, weight[k], value);
         sum = k ? add(c, sum, one) : one;
     }
-    if (word(c, COORDINATE) != HALF_PYTORCH) return sum;
+    if (enum_value(c, COORDINATE) != HALF_PYTORCH) return sum;
     return when(c, when_eq(c, y.v[a], poly(c, "1")),
                 interpolate(c, dims_with(i, a, poly(c, "0")), a + 1), sum);
 }
@@ -125,18 +126,20 @@ static Ex interpolated(Call *c, Dims i) {
         if (c->out[0].dim.v[a] == none) return num(c, 0, 1); /* there is no element */
         resized += c->in[0]->dim.v[a] != c->out[0].dim.v[a];
     }
-    return resized > AXES_MOST - (word(c, MODE) == CUBIC) ? 0 : interpolate(c, i, 0);
+    return resized > AXES_MOST - (enum_value(c, MODE) == CUBIC) ? 0 : interpolate(c, i, 0);
 }
 static Ex define(Call *c, Dims i) {
-    return word(c, MODE) == NEAREST ? nearest(c, i) : is_float(c->in[0]) ? interpolated(c, i) : 0;
+    return enum_value(c, MODE) == NEAREST ? nearest(c, i)
+           : is_float(c->in[0])           ? interpolated(c, i)
+                                          : 0;
 }
 
 enum { P_MODE = 1, P_COORDINATE, P_ROUNDING, P_A };
 static int params(Call *c, int64_t param[]) {
     if (!bits_of(c, A, &param[P_A])) return -1;
-    param[P_MODE] = word(c, MODE);
-    param[P_COORDINATE] = word(c, COORDINATE);
-    param[P_ROUNDING] = word(c, ROUNDING);
+    param[P_MODE] = enum_value(c, MODE);
+    param[P_COORDINATE] = enum_value(c, COORDINATE);
+    param[P_ROUNDING] = enum_value(c, ROUNDING);
     return P_A;
 }
 
@@ -199,14 +202,14 @@ static int taps_of(int64_t mode) { return mode == NEAREST ? 1 : mode == LINEAR ?
 
 /* Stores the places of x, on an axis of n places, that place i of m takes, each with its weight. */
 static void take_taps(Call *c, double a, int64_t i, int64_t n, int64_t m, int64_t pair[]) {
-    const double at = coordinate(word(c, COORDINATE), i, n, m);
+    const double at = coordinate(enum_value(c, COORDINATE), i, n, m);
     const int64_t low = whole(at);
-    const int mode = word(c, MODE), taps = taps_of(mode);
+    const int mode = enum_value(c, MODE), taps = taps_of(mode);
     double weight[TAPS_MOST] = {1};
     if (mode != NEAREST) weights_of(mode, a, at - (double)low, weight);
     for (int k = 0; k < taps; k++) {
-        pair[2 * k] =
-            clamped(mode == NEAREST ? rounded(word(c, ROUNDING), at) : low + k - (taps > 2), n);
+        pair[2 * k] = clamped(
+            mode == NEAREST ? rounded(enum_value(c, ROUNDING), at) : low + k - (taps > 2), n);
         memcpy(&pair[2 * k + 1], &weight[k], sizeof *weight);
     }
 }
@@ -214,7 +217,7 @@ static void take_taps(Call *c, double a, int64_t i, int64_t n, int64_t m, int64_
    Interpolated numbers must be floats, or integers if the target runs that. */
 static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     const View *y = &out[0], *x = &in[0];
-    const int taps = taps_of(word(c, MODE)), bits = dtype_bits(c->in[0]->dtype);
+    const int taps = taps_of(enum_value(c, MODE)), bits = dtype_bits(c->in[0]->dtype);
     int64_t a_bits;
     if (steps_factors(c, in, out, b)) return 1;
     if (y->rank < 1 || bits < 8 || (taps > 1 && is_float(c->in[0]) && bits < 16)) return 0;

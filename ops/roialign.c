@@ -43,7 +43,7 @@ static int params(Call *c, int64_t param[]) {
     if (!is_const(c, intof(c, SAMPLES), &param[ROI_SAMPLES]) ||
         !bits_of(c, SCALE, &param[ROI_SCALE]))
         return -1;
-    param[ROI_ALIGN] = word(c, ALIGN), param[ROI_MODE] = word(c, MODE);
+    param[ROI_ALIGN] = enum_value(c, ALIGN), param[ROI_MODE] = enum_value(c, MODE);
     return 4;
 }
 

@@ -27,7 +27,7 @@ static Ex define(Call *c, Dims i) {
     Poly h = c->in[1]->dim.v[2], e = i.v[3];
     Ex first, second;
     Cond is_second;
-    if (word(c, INTERLEAVED)) {
+    if (enum_value(c, INTERLEAVED)) {
         Dims d = digits(
             c, e,
             (Dims){2, {quot(c, poly(c, "n + 1", c->in[0]->dim.v[3]), poly(c, "2")), poly(c, "2")}});
@@ -54,8 +54,8 @@ static int write_steps(Call *c, const View in[], const View out[], StepBuf *b) {
     View half[2][2]; /* of the result and of x */
     for (int j = 0; j < 2; j++)
         for (int k = 0; k < 2; k++) {
-            View v = numbers_of(j ? in[0] : out[0], word(c, INTERLEAVED) ? k : k * h, h);
-            if (word(c, INTERLEAVED)) v.stride[3] *= 2;
+            View v = numbers_of(j ? in[0] : out[0], enum_value(c, INTERLEAVED) ? k : k * h, h);
+            if (enum_value(c, INTERLEAVED)) v.stride[3] *= 2;
             half[j][k] = v;
         }
     View angle[2];

@@ -17,7 +17,7 @@
 /* Runtimes compare to find the greatest update, and a NaN is never the greater of two. */
 #define flags_of(HOW) ((HOW) == SCATTER_ADD ? 0 : OP_SELECTS)
 
-static int joining(Call *c, int attr) { return word(c, attr) ? SCATTER_MUL : SCATTER_NONE; }
+static int joining(Call *c, int attr) { return enum_value(c, attr) ? SCATTER_MUL : SCATTER_NONE; }
 
 static double real_join(int64_t how, double a, double b) {
     return how == SCATTER_ADD   ? a + b
@@ -309,7 +309,7 @@ static bool domain_cache(Call *c, int input, Poly *low, Poly *high) {
 }
 static int params_cache(Call *c, int64_t param[]) {
     param[OP_AXIS] = axis(c, CACHE_AXIS, c->in[0]->dim.n);
-    param[CACHE_CIRCULAR] = word(c, CIRCULAR);
+    param[CACHE_CIRCULAR] = enum_value(c, CIRCULAR);
     return 2;
 }
 static int kernel_cache(const Step *s, void *const slot[]) {

@@ -14,11 +14,11 @@ static const AttrDef window_attrs[] = {
 };
 static const char *shape_window(Call *c) {
     need_ge(c, intof(c, SIZE), 0);
-    c->out[0] = (Type){.dtype = (DType)word(c, DTYPE), .dim = {1, {intof(c, SIZE)}}};
+    c->out[0] = (Type){.dtype = (DType)enum_value(c, DTYPE), .dim = {1, {intof(c, SIZE)}}};
     return NULL;
 }
 static int params_window(Call *c, int64_t param[]) {
-    param[1] = word(c, PERIODIC);
+    param[1] = enum_value(c, PERIODIC);
     return 1;
 }
 static int window(const Step *s, void *const slot[], double a0, double a1, double a2) {

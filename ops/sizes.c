@@ -85,7 +85,7 @@ static const AttrDef range_attrs[] = {
 };
 static const char *range_shape(Call *c) {
     need_ge(c, intof(c, N), 0);
-    c->out[0] = (Type){.dtype = (DType)word(c, DTYPE), .dim = {1, {intof(c, N)}}};
+    c->out[0] = (Type){.dtype = (DType)enum_value(c, DTYPE), .dim = {1, {intof(c, N)}}};
     return NULL;
 }
 static Ex range_define(Call *c, Dims i) {

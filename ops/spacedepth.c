@@ -31,8 +31,8 @@ static Ex define_depth(Call *c, Dims i) {
     Poly b = intof(c, BLOCK);
     Dims row = digits(c, i.v[2], (Dims){2, {x.v[2], b}}),
          column = digits(c, i.v[3], (Dims){2, {x.v[3], b}});
-    const char *at_channel = word(c, ORDER) == CRD ? "c*b*b + r*b + s" : "r*b*n + s*n + c";
-    Poly channel = word(c, ORDER) == CRD
+    const char *at_channel = enum_value(c, ORDER) == CRD ? "c*b*b + r*b + s" : "r*b*n + s*n + c";
+    Poly channel = enum_value(c, ORDER) == CRD
                        ? poly(c, at_channel, i.v[1], b, row.v[1], column.v[1])
                        : poly(c, at_channel, row.v[1], b, y.v[1], column.v[1], i.v[1]);
     return at(c, 0, (Dims){4, {i.v[0], channel, row.v[0], column.v[0]}});
@@ -55,7 +55,7 @@ static const char *shape_space(Call *c) {
 static Ex define_space(Call *c, Dims i) {
     Poly b = intof(c, BLOCK);
     Poly channels = c->in[0]->dim.v[1];
-    bool first = word(c, ORDER) == CRD;
+    bool first = enum_value(c, ORDER) == CRD;
     Dims d = digits(c, i.v[1], first ? (Dims){3, {channels, b, b}} : (Dims){3, {b, b, channels}});
     Poly channel = d.v[first ? 0 : 2], row = d.v[first ? 1 : 0], column = d.v[first ? 2 : 1];
     return at(c, 0,

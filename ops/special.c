@@ -49,7 +49,7 @@ static const char *input_shape(Call *c) { return types(c, ints(c, INPUT_TYPES));
 static const char *opaque_shape(Call *c) { return types(c, ints(c, OPAQUE_TYPES)); }
 static const char *constant_shape(Call *c) {
     if (ints(c, CONSTANT_SHAPE).n > RANK_MAX) return RANK_TOO_HIGH;
-    c->out[0] = (Type){.dtype = (DType)word(c, CONSTANT_DTYPE),
+    c->out[0] = (Type){.dtype = (DType)enum_value(c, CONSTANT_DTYPE),
                        .known = true,
                        .dim = ints_dims(c, CONSTANT_SHAPE)};
     return NULL;

@@ -22,7 +22,7 @@ static const char *shape(Call *c) {
 }
 static int params(Call *c, int64_t param[]) {
     param[OP_AXIS] = axis(c, AXIS, c->in[0]->dim.n);
-    param[TOPK_LARGEST] = word(c, LARGEST);
+    param[TOPK_LARGEST] = enum_value(c, LARGEST);
     return 2;
 }
 

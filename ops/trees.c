@@ -36,7 +36,7 @@ static const char *shape(Call *c) {
     return NULL;
 }
 static int params(Call *c, int64_t param[]) {
-    param[TREES_AVERAGE] = word(c, AVERAGE);
+    param[TREES_AVERAGE] = enum_value(c, AVERAGE);
     return 1;
 }
 

@@ -13,7 +13,7 @@ static const char *shape(Call *c) {
 }
 static Ex define(Call *c, Dims i) {
     Poly column = i.v[i.n - 1], diagonal = poly(c, "i + k", i.v[i.n - 2], intof(c, K));
-    Cond kept = word(c, UPPER) ? when_ge(c, column, diagonal) : when_ge(c, diagonal, column);
+    Cond kept = enum_value(c, UPPER) ? when_ge(c, column, diagonal) : when_ge(c, diagonal, column);
     return when(c, kept, at(c, 0, i), num(c, 0, 1));
 }
 

@@ -28,7 +28,7 @@ static const char *shape(Call *c) {
 }
 static int params(Call *c, int64_t param[]) {
     param[OP_AXIS] = axis(c, AXIS, c->in[0]->dim.n);
-    param[UNIQUE_SORTED] = word(c, SORTED);
+    param[UNIQUE_SORTED] = enum_value(c, SORTED);
     return 2;
 }
 

@@ -4,14 +4,14 @@
 #include "rules/rule.h"
 #include <string.h>
 
-typedef struct Line {
+typedef struct RuleLine {
     const char *start, *at, *end; /* at to end: the line without newline and outer blanks */
     int number;
-} Line;
+} RuleLine;
 typedef struct RuleReader {
     Arena *arena;
     Scan scan;
-    Line line;
+    RuleLine line;
     int number;
     Text section, comment;
 } RuleReader;
@@ -25,11 +25,11 @@ static bool next_line(RuleReader *r) {
     while (a < b && (*a == ' ' || *a == '\t' || *a == '\r')) a++;
     while (b > a && (b[-1] == ' ' || b[-1] == '\t' || b[-1] == '\r')) b--;
     s->at = end < s->end ? end + 1 : s->end;
-    r->line = (Line){start, a, b, ++r->number};
+    r->line = (RuleLine){start, a, b, ++r->number};
     return true;
 }
 
-static bool line_is(const Line *l, const char *word) {
+static bool line_is(const RuleLine *l, const char *word) {
     size_t n = strlen(word), size = (size_t)(l->end - l->at);
     return size >= n && !memcmp(l->at, word, n) &&
            (size == n || l->at[n] == ' ' || l->at[n] == '\t');
@@ -103,7 +103,7 @@ static const struct {
 } verdicts[] = {
     {"proved", VERDICT_PROVED}, {"refuted", VERDICT_REFUTED}, {"unknown", VERDICT_UNKNOWN}};
 
-static bool is_verdict(const Line *l) {
+static bool is_verdict(const RuleLine *l) {
     for (size_t k = 0; k < sizeof verdicts / sizeof *verdicts; k++)
         if (line_is(l, verdicts[k].word)) return true;
     return false;
@@ -153,7 +153,7 @@ static void part_line(RuleReader *r, PartText *t, const char *at, size_t size, s
 /* Appends a line to a part, and empty lines for lines of the file in between, so that line numbers
    stay right. */
 static void part_add(RuleReader *r, PartText *t, RulePart *part) {
-    const Line *l = &r->line;
+    const RuleLine *l = &r->line;
     if (!t->text.arena) {
         t->text = text_new(r->arena);
         part->line = l->number;
@@ -170,7 +170,7 @@ static bool body_parse(RuleReader *r, Rule *rule) {
     PartText text[4] = {{.n = 0}};
     const char *back = r->scan.at;
     for (int number = r->number; next_line(r); back = r->scan.at, number = r->number) {
-        Line *l = &r->line;
+        RuleLine *l = &r->line;
         if (l->at == l->end || *l->at == '#') {
             if (part < TO) continue;
             r->scan.at = back; /* a comment or blank line after `to` ends the rule */
@@ -241,7 +241,7 @@ bool rules_parse(Arena *a, const char *file, const char *text, size_t n, RuleSet
     if (zero) return scan_fail(&r.scan, zero, "a zero byte: this is not a text file");
     text_add(&r.section, "%s", set->end ? set->end : "");
     while (next_line(&r)) {
-        Line *l = &r.line;
+        RuleLine *l = &r.line;
         if (l->at == l->end) comment_ends(&r);
         else if (*l->at == '#') {
             const char *start = l->at + 1 + (l->at + 1 < l->end && l->at[1] == ' ');

@@ -24,25 +24,25 @@ void taso_print_value(TasoWriter *x, TasoTensor t) {
 }
 
 /* An operator with the attributes that are given. */
-typedef struct Line {
+typedef struct TasoLine {
     const Op *op;
     Attr attr[ATTRS_MAX];
     bool given[ATTRS_MAX];
-} Line;
+} TasoLine;
 
-static Line line(const Op *op) { return (Line){.op = op}; }
+static TasoLine line(const Op *op) { return (TasoLine){.op = op}; }
 
-static void set_list(TasoWriter *x, Line *l, const char *name, int n, const Poly *v) {
+static void set_list(TasoWriter *x, TasoLine *l, const char *name, int n, const Poly *v) {
     int k = attrs_find(l->op->attrs, name);
     l->given[k] = true;
     l->attr[k].ints = (PolyList){n, arena_copy(x->arena, v, sizeof *v * (size_t)n)};
 }
-static void set_int(TasoWriter *x, Line *l, const char *name, Poly v) {
+static void set_int(TasoWriter *x, TasoLine *l, const char *name, Poly v) {
     set_list(x, l, name, 1, &v);
 }
 
 /* Makes the node of a line, and demands the equations among its needs. */
-static Value line_node(TasoWriter *x, Line *l, int nin, const Value in[], int nout) {
+static Value line_node(TasoWriter *x, TasoLine *l, int nin, const Value in[], int nout) {
     const char *why = "";
     if (!node_attrs(x->w, l->op, nin ? in[0] : 0, l->given, l->attr, &why))
         return taso_refuse(x, why), 0;
@@ -54,7 +54,7 @@ static Value line_node(TasoWriter *x, Line *l, int nin, const Value in[], int no
     return y;
 }
 
-static void print_attrs(TasoWriter *x, const Line *l) {
+static void print_attrs(TasoWriter *x, const TasoLine *l) {
     for (int k = 0; k < attrs_count(l->op->attrs); k++) {
         if (!l->given[k]) continue;
         text_add(x->text, " %s=", l->op->attrs[k].name);
@@ -77,7 +77,7 @@ static void padding(TasoWriter *x, Poly n, Poly kernel, Poly stride, bool same, 
     *after = same ? poly_sub(w, total, *before) : 0;
 }
 
-static bool set_windows(TasoWriter *x, Line *l, const TasoOp *op, Dims image,
+static bool set_windows(TasoWriter *x, TasoLine *l, const TasoOp *op, Dims image,
                         const Poly kernel[2]) {
     int pad = op->parameter[TASO_PM_PAD],
         stride[2] = {op->parameter[TASO_PM_STRIDE_H], op->parameter[TASO_PM_STRIDE_W]};
@@ -121,8 +121,8 @@ static void demand_outputs_of_groups(TasoWriter *x, int number, Poly group, Dims
         taso_demand(x, w.v[0], poly_mul(x->w, group, taso_unknown(x, "q", number)), false);
 }
 
-static Line convolution(TasoWriter *x, int number, const TasoOp *op, const Value in[]) {
-    Line l = line(&op_conv);
+static TasoLine convolution(TasoWriter *x, int number, const TasoOp *op, const Value in[]) {
+    TasoLine l = line(&op_conv);
     Dims image = taso_dims(x, in[0]), w = taso_dims(x, in[1]);
     Poly kernel[2];
     if (image.n != IMAGE_RANK || w.n != IMAGE_RANK)
@@ -139,8 +139,8 @@ static Line convolution(TasoWriter *x, int number, const TasoOp *op, const Value
     return l;
 }
 
-static Line pooling(TasoWriter *x, const TasoOp *op, const Value in[]) {
-    Line l = line(op->kind == TASO_POOL2D_MAX ? &op_maxpool : &op_averagepool);
+static TasoLine pooling(TasoWriter *x, const TasoOp *op, const Value in[]) {
+    TasoLine l = line(op->kind == TASO_POOL2D_MAX ? &op_maxpool : &op_averagepool);
     Dims image = taso_dims(x, in[0]);
     Poly kernel[2] = {kernel_size(x, op, 0), kernel_size(x, op, 1)};
     if (!kernel[0] || !kernel[1] || image.n != IMAGE_RANK)
@@ -150,14 +150,14 @@ static Line pooling(TasoWriter *x, const TasoOp *op, const Value in[]) {
     if (op->kind == TASO_POOL2D_AVG) {
         int k = attrs_find(l.op->attrs, "count_pads");
         l.given[k] = true;
-        l.attr[k].word = 1;
+        l.attr[k].enum_value = 1;
     }
     return l;
 }
 
 /* A transpose; TASO writes the permutation as a number in the base of the rank. */
-static Line transposition(TasoWriter *x, const TasoOp *op, const Value in[]) {
-    Line l = line(&op_transpose);
+static TasoLine transposition(TasoWriter *x, const TasoOp *op, const Value in[]) {
+    TasoLine l = line(&op_transpose);
     int rank = taso_dims(x, in[0]).n, code = op->parameter[TASO_PM_PERM];
     Poly perm[RANK_MAX];
     if (code < 0 && rank != 2) return taso_refuse(x, "a transpose without a permutation"), l;
@@ -167,8 +167,8 @@ static Line transposition(TasoWriter *x, const TasoOp *op, const Value in[]) {
     return l;
 }
 
-static Line line_of_split(TasoWriter *x, int number, const TasoOp *op, const Value in[]) {
-    Line l = line(&op_split);
+static TasoLine line_of_split(TasoWriter *x, int number, const TasoOp *op, const Value in[]) {
+    TasoLine l = line(&op_split);
     int axis = op->parameter[TASO_PM_AXIS];
     if (axis < 0 || axis >= taso_dims(x, in[0]).n)
         return taso_refuse(x, "a split along an axis that does not exist"), l;
@@ -185,16 +185,16 @@ static Line line_of_split(TasoWriter *x, int number, const TasoOp *op, const Val
     return l;
 }
 
-static Line line_of_constant(TasoWriter *x, int number, const TasoOp *op) {
+static TasoLine line_of_constant(TasoWriter *x, int number, const TasoOp *op) {
     bool identity = op->kind == TASO_CONSTANT_ICONV;
     Poly c = taso_unknown(x, "c", number), k[2] = {kernel_size(x, op, 0), kernel_size(x, op, 1)};
     if (op->kind == TASO_CONSTANT_IMM) {
-        Line l = line(&op_band);
+        TasoLine l = line(&op_band);
         set_int(x, &l, "n", c);
         return l;
     }
     if (op->kind == TASO_CONSTANT_ONE) {
-        Line l = line(&op_fill);
+        TasoLine l = line(&op_fill);
         int v = attrs_find(l.op->attrs, "value");
         l.given[v] = true;
         l.attr[v].real = ex_rational(x->w, 1, 1);
@@ -203,29 +203,29 @@ static Line line_of_constant(TasoWriter *x, int number, const TasoOp *op) {
                           taso_unknown(x, "w", number)});
         return l;
     }
-    Line l = line(identity ? &op_identitykernel : &op_averagekernel);
+    TasoLine l = line(identity ? &op_identitykernel : &op_averagekernel);
     if (!k[0] || !k[1]) return taso_refuse(x, "a kernel without known sizes"), l;
     set_list(x, &l, "channels", 2, (Poly[]){c, identity ? c : poly_int(x->w, 1)});
     set_list(x, &l, "kernel", 2, k);
     return l;
 }
 
-static Line concatenation(TasoWriter *x, const TasoOp *op) {
-    Line l = line(&op_concat);
+static TasoLine concatenation(TasoWriter *x, const TasoOp *op) {
+    TasoLine l = line(&op_concat);
     if (op->parameter[TASO_PM_AXIS] < 0) taso_refuse(x, "a concat without an axis");
     else set_int(x, &l, "axis", poly_int(x->w, op->parameter[TASO_PM_AXIS]));
     return l;
 }
 
-static Line enlargement(TasoWriter *x, const TasoOp *op) {
-    Line l = line(&op_enlarge);
+static TasoLine enlargement(TasoWriter *x, const TasoOp *op) {
+    TasoLine l = line(&op_enlarge);
     Poly k[2] = {kernel_size(x, op, 0), kernel_size(x, op, 1)};
     if (!k[0] || !k[1]) taso_refuse(x, "an enlarged kernel without known sizes");
     else set_list(x, &l, "kernel", 2, k);
     return l;
 }
 
-static Line line_of_operator(TasoWriter *x, int number, const TasoOp *op, const Value in[]) {
+static TasoLine line_of_operator(TasoWriter *x, int number, const TasoOp *op, const Value in[]) {
     const Op *plain = taso_plain_operator(op->kind);
     if (plain) return line(plain);
     switch (op->kind) {
@@ -270,7 +270,7 @@ bool taso_write_op(TasoWriter *x, int number) {
     const char *side = x->side ? "r" : "l";
     for (int k = 0; k < op->nin; k++) in[k] = taso_value(x, op->in[k]);
     if (!right_number_of_inputs(x, op)) return false;
-    Line l = line_of_operator(x, number, op, in);
+    TasoLine l = line_of_operator(x, number, op, in);
     if (acti > 3) taso_refuse(x, "an unknown activation");
     if (x->why) return false;
     if (op->kind == TASO_EW_ADD || op->kind == TASO_EW_MUL || op->kind == TASO_MATMUL)
@@ -286,7 +286,7 @@ bool taso_write_op(TasoWriter *x, int number) {
         print_attrs(x, &l);
     }
     if (acti) {
-        Line f = line(activation[acti]);
+        TasoLine f = line(activation[acti]);
         y = line_node(x, &f, 1, &y, 1);
         if (x->text)
             text_add(x->text, "  %%%s%d = %s %%%s%dc\n", side, number, f.op->name, side, number);

@@ -24,17 +24,17 @@ typedef struct State {
     const Match *match;
 } State;
 
-typedef struct Search {
+typedef struct Backtracking {
     const Backtrack *b;
     int n, room, best, steps, graphs; /* best: index of the state of least cost */
     State *state;
     Heap waiting; /* states that may be expanded, the cheapest first */
     Intern *seen; /* outputs of the states' graphs */
     bool cut;     /* RegionSolution.cut */
-} Search;
+} Backtracking;
 
 static bool cheaper(const void *search, int a, int b) {
-    const Search *s = search;
+    const Backtracking *s = search;
     const Price *x = &s->state[a].price, *y = &s->state[b].price;
     if (x->seconds != y->seconds) return x->seconds < y->seconds;
     return x->nodes != y->nodes ? x->nodes < y->nodes : a < b;
@@ -44,7 +44,7 @@ static bool cheaper(const void *search, int a, int b) {
 
 static size_t outputs_size(const Graph *g) { return sizeof *g->out * (size_t)g->nout; }
 
-static void add_state(Search *s, State x) {
+static void add_state(Backtracking *s, State x) {
     ARENA_GROW(s->b->arena, s->state, s->room, s->n + 1);
     s->state[s->n] = x;
     intern_put(s->seen, x.graph.out, outputs_size(&x.graph));
@@ -55,7 +55,7 @@ static void add_state(Search *s, State x) {
 /* Applies these matches. Returns false if they do not hold, change nothing, or lead to a known
    state. Graphs that did not become states are not remembered, because the node numbers of a freed
    graph are used again. */
-static bool make_child(Search *s, const Graph *from, int n, const Match match[], Graph *out) {
+static bool make_child(Backtracking *s, const Graph *from, int n, const Match match[], Graph *out) {
     const Backtrack *b = s->b;
     int applied;
     Error ignored = {0};
@@ -67,7 +67,7 @@ static bool make_child(Search *s, const Graph *from, int n, const Match match[],
 
 /* Prices a child and adds it as a state if it is cheap enough. *gain receives whether it is cheaper
    than its parent. */
-static void try_child(Search *s, int parent, int n, const Match match[], bool *gain) {
+static void try_child(Backtracking *s, int parent, int n, const Match match[], bool *gain) {
     const Backtrack *b = s->b;
     WorldMark mark = world_mark(b->w);
     Graph child;
@@ -104,7 +104,7 @@ static bool keep_match(void *user, const Match *m) {
     return true;
 }
 
-static Found find_matches(Search *s, const Graph *g) {
+static Found find_matches(Backtracking *s, const Graph *g) {
     const Backtrack *b = s->b;
     Arena *a = arena_new(arena_escape(b->arena), 0);
     Found f = {.w = b->w, .arena = b->arena, .scratch = a};
@@ -121,7 +121,7 @@ static Found find_matches(Search *s, const Graph *g) {
     return f;
 }
 
-static void expand_graph(Search *s, int parent) {
+static void expand_graph(Backtracking *s, int parent) {
     const Graph graph = s->state[parent].graph;
     Found f = find_matches(s, &graph);
     Match *gains = ARENA_NEW(s->b->arena, Match, f.n);
@@ -138,7 +138,7 @@ static void expand_graph(Search *s, int parent) {
 /* Applies all matches at once, round after round, as long as the graph costs less than alpha times
    the best. This quickly reaches what independent gains and their consequences lead to, before any
    choice is made. */
-static void descend(Search *s) {
+static void descend(Backtracking *s) {
     bool gain;
     for (int round = 0, at = 0; round < DESCENTS && at == s->n - 1; round++, at++) {
         Found f = find_matches(s, &s->state[at].graph);
@@ -150,7 +150,7 @@ static void descend(Search *s) {
 
 /* Returns, of the states that cost at most 3 % more than the cheapest one, the state with the
    fewest nodes, then of least cost, then found first. */
-static int choose_graph(const Search *s) {
+static int choose_graph(const Backtracking *s) {
     int best = s->best;
     double limit = s->state[best].price.seconds * AS_GOOD;
     for (int k = 0; k < s->n; k++) {
@@ -162,7 +162,7 @@ static int choose_graph(const Search *s) {
     return best;
 }
 
-static void trace(const Search *s, int at, RegionSolution *out) {
+static void trace(const Backtracking *s, int at, RegionSolution *out) {
     *out = (RegionSolution){.steps = s->steps,
                             .graphs = s->graphs,
                             .graph = s->state[at].graph,
@@ -177,7 +177,7 @@ static void trace(const Search *s, int at, RegionSolution *out) {
 }
 
 void backtrack(const Backtrack *b, const Graph *start, RegionSolution *out) {
-    Search s = {.b = b, .seen = intern_new(b->arena)};
+    Backtracking s = {.b = b, .seen = intern_new(b->arena)};
     s.waiting = (Heap){.arena = b->arena, .before = cheaper, .user = &s};
     int idle = 0;
     add_state(&s, (State){*start, b->price(b->user, start), 0, 0, NULL});

@@ -122,7 +122,7 @@ static Value as_fill(World *w, Value v) {
     Attr attr[ATTRS_MAX] = {{{0, NULL}, 0, 0, 0}};
     attr[attrs_find(op->attrs, "value")].real = ex_real(w, element_real(t.dtype, bytes, 0));
     attr[attrs_find(op->attrs, "shape")].ints = (PolyList){t.dim.n, t.dim.v};
-    attr[attrs_find(op->attrs, "dtype")].word = (int)t.dtype;
+    attr[attrs_find(op->attrs, "dtype")].enum_value = (int)t.dtype;
     return node_make(w, op, attr, 0, NULL, 1, NULL);
 }
 

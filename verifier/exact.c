@@ -10,33 +10,33 @@
    digits. */
 enum { HELD_DIGITS = 8, HELD_MOST = 1 << HELD_DIGITS, SATURATED_BITS = 8 };
 
-typedef struct Held { /* an integer value from low to high */
+typedef struct HeldInteger { /* an integer value from low to high */
     int64_t low, high;
     bool minus_zero;         /* computed in floats, it may be -0 */
     bool operand_minus_zero; /* an element that it is computed from may be -0 */
-} Held;
-static bool is_within(Held h) { return h.low >= -HELD_MOST && h.high <= HELD_MOST; }
+} HeldInteger;
+static bool is_within(HeldInteger h) { return h.low >= -HELD_MOST && h.high <= HELD_MOST; }
 /* y, computed from a and b */
-static Held computed(Held a, Held b, Held y) {
+static HeldInteger computed(HeldInteger a, HeldInteger b, HeldInteger y) {
     y.operand_minus_zero = a.operand_minus_zero || b.operand_minus_zero;
     return y;
 }
-static Held sum_of(Held a, Held b) {
+static HeldInteger sum_of(HeldInteger a, HeldInteger b) {
     return computed(a, b,
-                    (Held){.low = a.low + b.low,
-                           .high = a.high + b.high,
-                           .minus_zero = a.minus_zero && b.minus_zero});
+                    (HeldInteger){.low = a.low + b.low,
+                                  .high = a.high + b.high,
+                                  .minus_zero = a.minus_zero && b.minus_zero});
 }
-static bool may_be_zero(Held h) { return h.low <= 0 && h.high >= 0; }
+static bool may_be_zero(HeldInteger h) { return h.low <= 0 && h.high >= 0; }
 /* A product is -0 only where one factor is 0 and the other one is negative or -0. */
-static bool product_minus_zero(Held a, Held b) {
+static bool product_minus_zero(HeldInteger a, HeldInteger b) {
     return a.minus_zero || b.minus_zero || (may_be_zero(a) && b.low < 0) ||
            (may_be_zero(b) && a.low < 0);
 }
 /* Both are within HELD_MOST, so nothing overflows. */
-static Held product_of(Held a, Held b) {
+static HeldInteger product_of(HeldInteger a, HeldInteger b) {
     const int64_t corner[4] = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
-    Held y = {.low = corner[0], .high = corner[0], .minus_zero = product_minus_zero(a, b)};
+    HeldInteger y = {.low = corner[0], .high = corner[0], .minus_zero = product_minus_zero(a, b)};
     for (int k = 1; k < 4; k++) {
         if (corner[k] < y.low) y.low = corner[k];
         if (corner[k] > y.high) y.high = corner[k];
@@ -44,23 +44,23 @@ static Held product_of(Held a, Held b) {
     return computed(a, b, y);
 }
 /* Returns whether the constant is a single float that is an integer within HELD_MOST. */
-static bool held_constant(World *w, const Type *t, const void *bytes, Held *out) {
+static bool held_constant(World *w, const Type *t, const void *bytes, HeldInteger *out) {
     if (t->dtype != DT_FLOAT || type_count(w, t) != poly_int(w, 1)) return false;
     const double v = element_real(t->dtype, bytes, 0);
     if (!(fabs(v) <= (double)HELD_MOST) || v != floor(v)) return false;
-    *out = (Held){.low = (int64_t)v, .high = (int64_t)v, .minus_zero = v == 0 && signbit(v)};
+    *out = (HeldInteger){.low = (int64_t)v, .high = (int64_t)v, .minus_zero = v == 0 && signbit(v)};
     return true;
 }
-static bool held_tree(NfImport *, const Node *, Ex, Held *);
+static bool held_tree(NfImport *, const Node *, Ex, HeldInteger *);
 /* Returns whether the value is an integer with known bounds, or a float that is computed from such
    integers. */
-static bool held_value(NfImport *m, Value v, Held *out) {
+static bool held_value(NfImport *m, Value v, HeldInteger *out) {
     World *w = m->p->w;
     const DType t = value_type(w, v)->dtype;
     Type type;
     const void *bytes;
     int64_t limit[2];
-    *out = (Held){0};
+    *out = (HeldInteger){0};
     if (dtype_class(t) != 'F') {
         if (!bounds_of_value(m, v, limit)) return false;
         out->low = limit[0], out->high = limit[1];
@@ -72,27 +72,27 @@ static bool held_value(NfImport *m, Value v, Held *out) {
     const Ex e = sig_define(w, node.sig, value_port(w, v));
     return e && held_tree(m, &node, e, out);
 }
-static Held either(Held a, Held b) {
+static HeldInteger either(HeldInteger a, HeldInteger b) {
     return computed(a, b,
-                    (Held){.low = a.low < b.low ? a.low : b.low,
-                           .high = a.high > b.high ? a.high : b.high,
-                           .minus_zero = a.minus_zero || b.minus_zero});
+                    (HeldInteger){.low = a.low < b.low ? a.low : b.low,
+                                  .high = a.high > b.high ? a.high : b.high,
+                                  .minus_zero = a.minus_zero || b.minus_zero});
 }
-static bool held_element(NfImport *m, const Node *node, const ExNode *x, Held *out) {
+static bool held_element(NfImport *m, const Node *node, const ExNode *x, HeldInteger *out) {
     const bool held = held_value(m, node->in[x->word], out) && is_within(*out);
     out->operand_minus_zero = out->minus_zero;
     return held;
 }
 /* Returns whether the expression consists of sums, products, choices, elements and numbers, all of
    which are integers within HELD_MOST. */
-static bool held_tree(NfImport *m, const Node *node, Ex e, Held *out) {
+static bool held_tree(NfImport *m, const Node *node, Ex e, HeldInteger *out) {
     ExNode x;
-    Held a, b;
-    *out = (Held){0};
+    HeldInteger a, b;
+    *out = (HeldInteger){0};
     if (!e) return true;
     ex_get(m->p->w, e, &x);
     if (x.kind == EX_NUM) {
-        *out = (Held){.low = x.p, .high = x.p};
+        *out = (HeldInteger){.low = x.p, .high = x.p};
         return x.q == 1 && is_within(*out);
     }
     if (x.kind == EX_AT) return held_element(m, node, &x, out);
@@ -103,14 +103,14 @@ static bool held_tree(NfImport *m, const Node *node, Ex e, Held *out) {
     return is_within(*out);
 }
 static bool is_held(Scope *s, Ex e) {
-    Held h;
+    HeldInteger h;
     return held_tree(s->m, s->node, e, &h);
 }
 /* An element that may be -0 has a form of its own. In real numbers the form of this element + 0 is
    the same, so the sum, which is 0 there, must not be computed in real numbers. */
 bool exact_is_integer(Scope *s, Ex e) {
     ExNode x;
-    Held h;
+    HeldInteger h;
     if (!e || s->whole) return false;
     ex_get(s->m->p->w, e, &x);
     if (dtype_class(s->dtype) == 'F' && dtype_digits(s->dtype) < HELD_DIGITS) return false;

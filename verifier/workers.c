@@ -15,12 +15,12 @@
 #include <unistd.h>
 
 enum { JOBS_MAX = 256, TEXTS = 8 };
-typedef struct Record {
+typedef struct WorkerRecord {
     int verdict, queries;
     unsigned classes;
     double ms;
     uint32_t length[TEXTS]; /* by text (texts_of), in bytes; UINT32_MAX for NULL */
-} Record;
+} WorkerRecord;
 typedef struct ProverWorker {
     pid_t pid;
     int to, from, rule; /* `to` and `from` are pipes; rule is -1 if idle */
@@ -71,7 +71,7 @@ static const char **texts_of(VerifyResult *r, int k) {
     return v[k];
 }
 static bool send_result(int fd, VerifyResult *r) {
-    Record x = {(int)r->verdict, r->queries, r->classes, r->ms, {0}};
+    WorkerRecord x = {(int)r->verdict, r->queries, r->classes, r->ms, {0}};
     for (int k = 0; k < TEXTS; k++)
         x.length[k] = *texts_of(r, k) ? (uint32_t)strlen(*texts_of(r, k)) : UINT32_MAX;
     if (!write_all(fd, &x, sizeof x)) return false;
@@ -201,7 +201,7 @@ static bool give_job(Pool *p, ProverWorker *w) {
     return error_set(p->error, E_ENVIRONMENT, "worker", "a worker process does not accept work");
 }
 static bool receive_result(Pool *p, ProverWorker *w, VerifyResult *r) {
-    Record x;
+    WorkerRecord x;
     if (!read_all(w->from, &x, sizeof x)) return false;
     *r = (VerifyResult){
         .verdict = (Verdict)x.verdict, .classes = x.classes, .ms = x.ms, .queries = x.queries};

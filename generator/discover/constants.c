@@ -58,7 +58,7 @@ static void put_numbers(Search *s) {
             Attr number[ATTRS_MAX] = {0};
             number[attrs_find(fill, "value")].real =
                 k < 0 ? ex_rational(s->w, k + 2, 1) : attr[j].real;
-            number[attrs_find(fill, "dtype")].word = DT_FLOAT;
+            number[attrs_find(fill, "dtype")].enum_value = DT_FLOAT;
             Value v = node_make(s->w, &op_fill, number, 0, NULL, 1, &why);
             if (v) term_put(s, v, 0, 0, &fresh);
         }
@@ -74,7 +74,7 @@ static Value number_of_type(Search *s, const Type *t, int64_t number) {
     const char *why;
     attr[attrs_find(defs, "value")].real = ex_rational(s->w, number, 1);
     attr[attrs_find(defs, "shape")].ints = (PolyList){t->dim.n, t->dim.v};
-    attr[attrs_find(defs, "dtype")].word = (int)t->dtype;
+    attr[attrs_find(defs, "dtype")].enum_value = (int)t->dtype;
     return node_make(s->w, &op_fill, attr, 0, NULL, 1, &why);
 }
 

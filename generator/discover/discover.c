@@ -140,7 +140,7 @@ static void run_threads(Discovery *x, Arena *a) {
     for (int k = 0; k < n; k++) pthread_join(thread[k], NULL);
 }
 
-static bool collect(const Discovery *x, Text *rules, DiscoverReport *r, Error *e) {
+static bool collect_answers(const Discovery *x, Text *rules, DiscoverReport *r, Error *e) {
     bool good = true;
     for (int k = 0; k < x->q->n; k++) {
         Done *d = &x->done[k];
@@ -176,5 +176,5 @@ bool discover_answers(const DiscoverOptions *o, const Questions *q, Text *rules,
     run_threads(&x, q->arena);
     pthread_mutex_destroy(&x.lock);
     r->seconds = process_clock() - x.start;
-    return collect(&x, rules, r, e);
+    return collect_answers(&x, rules, r, e);
 }

@@ -34,7 +34,7 @@ typedef struct Tuples { /* the signatures of one operator on arguments of given 
 } Tuples;
 
 static void choose_word(Choices *c, int word) {
-    if (c->n < CHOICES) c->v[c->n++] = (Attr){.word = word};
+    if (c->n < CHOICES) c->v[c->n++] = (Attr){.enum_value = word};
 }
 static void choose_list(Choices *c, int n, const Poly *v) {
     if (c->n < CHOICES) c->v[c->n++] = (Attr){.ints = {n, v}};
@@ -350,7 +350,7 @@ static bool has_dtype(const Search *s, DType t) {
     }
     return false;
 }
-static void collect(void *user, Sig sig) {
+static void collect_fitting(void *user, Sig sig) {
     Collect *c = user;
     const SigInfo *i = sig_info(c->s->w, sig);
     if (!has_dtype(c->s, type_get(c->s->w, i->out[0])->dtype) || !sig_fits(c->s, sig)) return;
@@ -404,7 +404,8 @@ static const FittingOps *fitting_ops_among(Search *s, int nin, const TypeId in[]
     FittingOps m = {0};
     Collect c = {s, &m, 0};
     for (int k = 0; k < op_count(); k++)
-        if (may_answer(s, op_at(k), nin, far)) each_signature(s, op_at(k), nin, in, collect, &c);
+        if (may_answer(s, op_at(k), nin, far))
+            each_signature(s, op_at(k), nin, in, collect_fitting, &c);
     order_fitting(s, &m);
     s->fitting.v[id - 1] = m;
     return &s->fitting.v[id - 1];

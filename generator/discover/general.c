@@ -78,7 +78,7 @@ static Value fill_of(General *g, Value v) {
             !(t.dim.v[k] = general_fresh(g, p, true)))
             return 0;
     attr[attrs_find(defs, "shape")].ints = (PolyList){t.dim.n, t.dim.v};
-    attr[attrs_find(defs, "dtype")].word = (int)t.dtype;
+    attr[attrs_find(defs, "dtype")].enum_value = (int)t.dtype;
     return node_make(g->w, &op_fill, attr, 0, NULL, 1, &why);
 }
 

@@ -10,7 +10,7 @@ Grid table_number(Tabulation *x, Ex e) {
     const AttrDef *defs = op_fill.attrs;
     Attr attr[ATTRS_MAX] = {0};
     attr[attrs_find(defs, "value")].real = e;
-    attr[attrs_find(defs, "dtype")].word = (int)x->dtype;
+    attr[attrs_find(defs, "dtype")].enum_value = (int)x->dtype;
     return (Grid){table_node(x, &op_fill, attr, 0, NULL), 0};
 }
 
@@ -25,30 +25,30 @@ static Grid apply(Tabulation *x, const Op *op, Grid a) {
     return (Grid){a.v ? table_node(x, op, NULL, 1, &a.v) : 0, a.axes};
 }
 
-static const Op *function_op(uint32_t f) {
-    static const char *const names[] = {
-#define X(id, text) text,
-        FUNCTIONS(X)
-#undef X
-    };
-    return op_find(f == FN_RECIP ? "reciprocal" : names[f]);
-}
+/* The operator that applies each Function; NULL: there is none. */
+static const Op *const function_op[FN_COUNT] = {
+    [FN_RECIP] = &op_reciprocal, [FN_EXP] = &op_exp,     [FN_LOG] = &op_log,
+    [FN_SQRT] = &op_sqrt,        [FN_ERF] = &op_erf,     [FN_TANH] = &op_tanh,
+    [FN_SIGMOID] = &op_sigmoid,  [FN_ABS] = &op_abs,     [FN_FLOOR] = &op_floor,
+    [FN_CEIL] = &op_ceil,        [FN_ROUND] = &op_round, [FN_SIGN] = &op_sign,
+    [FN_SIN] = &op_sin,          [FN_COS] = &op_cos,
+};
 
 /* ---- the elements that an expression reads */
 
-static void collect(Tabulation *x, Ex e, Reads *r) {
+static void collect_reads(Tabulation *x, Ex e, Reads *r) {
     ExNode n;
     ex_get(x->w, e, &n);
     if (n.kind == EX_AT) {
         r->all &= r->n < TABLE_READS;
         if (r->all) r->v[r->n++] = n;
     }
-    for (int k = 0; k < ex_children(n.kind); k++) collect(x, n.child[k], r);
+    for (int k = 0; k < ex_children(n.kind); k++) collect_reads(x, n.child[k], r);
 }
 
 void table_reads(Tabulation *x, Ex e, Reads *r) {
     *r = (Reads){.all = true};
-    collect(x, e, r);
+    collect_reads(x, e, r);
 }
 
 const char *table_key(Tabulation *x, Ex e) {
@@ -211,7 +211,7 @@ static Grid function(Tabulation *x, const IndexSpace *s, const ExNode *n) {
     ex_get(x->w, n->a, &a);
     if (n->word == FN_RECIP && a.kind == EX_SIZE && poly_constant(x->w, a.size, &v) && v > 0)
         return table_number(x, ex_rational(x->w, 1, v));
-    return apply(x, function_op(n->word), table_of(x, s, n->a));
+    return apply(x, function_op[n->word], table_of(x, s, n->a));
 }
 
 Grid table_of(Tabulation *x, const IndexSpace *s, Ex e) {

@@ -5,12 +5,13 @@
 
 static const Grid none;
 enum { FACTORS = 8 };
-typedef struct Product { /* the sum over some axes of the space (`sum`, as bits) of a times b */
+/* The sum over some axes of the space (`sum`, as bits) of a times b. */
+typedef struct SummedProduct {
     Tabulation *x;
     const IndexSpace *s;
     Grid a, b;
     unsigned sum;
-} Product;
+} SummedProduct;
 
 static void flatten(Tabulation *x, Ex e, Ex factor[], int *n) {
     ExNode node;
@@ -26,7 +27,7 @@ static void flatten(Tabulation *x, Ex e, Ex factor[], int *n) {
 static int count(unsigned axes) { return table_place(axes, 8 * (int)sizeof axes - 1); }
 
 /* Transposes the table so that its axes are those of set[0], then those of set[1], and so on. */
-static Value in_order(const Product *p, Grid t, int n, const unsigned set[]) {
+static Value in_order(const SummedProduct *p, Grid t, int n, const unsigned set[]) {
     int order[TABLE_AXES], m = 0;
     for (int k = 0; k < n; k++)
         for (int axis = 0; axis < p->s->n; axis++)
@@ -35,7 +36,7 @@ static Value in_order(const Product *p, Grid t, int n, const unsigned set[]) {
 }
 
 /* Merges each set of axes into one axis, except the axes in `apart`. */
-static Value merged(const Product *p, Value v, int n, const unsigned set[], unsigned apart) {
+static Value merged(const SummedProduct *p, Value v, int n, const unsigned set[], unsigned apart) {
     World *w = p->x->w;
     Poly size[2 * TABLE_AXES];
     int m = 0;
@@ -52,7 +53,7 @@ static Value merged(const Product *p, Value v, int n, const unsigned set[], unsi
 }
 
 /* Splits the axes of the product again and sorts them. */
-static Grid restored(const Product *p, Value v, int n, const unsigned set[]) {
+static Grid restored(const SummedProduct *p, Value v, int n, const unsigned set[]) {
     Poly size[TABLE_AXES];
     unsigned axes = 0;
     int order[TABLE_AXES], m = 0;
@@ -67,13 +68,13 @@ static Grid restored(const Product *p, Value v, int n, const unsigned set[]) {
     return (Grid){v ? table_transpose(p->x, v, m, order) : 0, axes};
 }
 
-static Value matmul(const Product *p, Value a, Value b) {
+static Value matmul(const SummedProduct *p, Value a, Value b) {
     return table_node(p->x, &op_matmul, NULL, 2, (Value[]){a, b});
 }
 
 /* A product in which b has only the axes of the sum and axes of its own, so that it is not
    repeated. Axes of a before those of the sum are batches if a has axes after them. */
-static Grid shared_factor(const Product *p, unsigned own) {
+static Grid shared_factor(const SummedProduct *p, unsigned own) {
     const unsigned rest = p->a.axes & ~p->sum;
     unsigned before = 0;
     for (int axis = 0; axis < p->s->n && !(p->sum >> axis & 1); axis++) before |= rest & 1u << axis;
@@ -92,7 +93,7 @@ static Grid shared_factor(const Product *p, unsigned own) {
 }
 
 /* A product in which both factors have the batch axes. */
-static Grid batched(const Product *p, unsigned batch, unsigned own_a, unsigned own_b) {
+static Grid batched(const SummedProduct *p, unsigned batch, unsigned own_a, unsigned own_b) {
     const unsigned rows[] = {batch, own_a, p->sum}, columns[] = {batch, p->sum, own_b},
                    out[] = {batch, own_a, own_b};
     const Value a = merged(p, in_order(p, p->a, 3, rows), 3, rows, batch),
@@ -125,7 +126,7 @@ static Grid of_product(Tabulation *x, const IndexSpace *s, int n, const Ex facto
     }
     Grid y;
     if (!a.v) return none;
-    const Product p = {x, s, a, b, sum};
+    const SummedProduct p = {x, s, a, b, sum};
     const unsigned batch = a.axes & b.axes & ~sum, own_a = a.axes & ~sum & ~batch,
                    own_b = b.axes & ~sum & ~batch;
     if (!b.v) y = reduced(x, s, a, sum, &op_reduce_sum);

@@ -16,13 +16,13 @@
 
 enum { HEAVY = 256 }; /* elements read and written: a node with fewer takes no measurable time */
 
-typedef struct Search {
+typedef struct InvariantSearch {
     Model *m;
     World *w;
     Arena *a;
     const MotionLimits *limits;
     Motion *x;
-} Search;
+} InvariantSearch;
 
 /* ---- states */
 
@@ -48,7 +48,7 @@ static bool find_states(Import *s, States *out) {
 }
 
 /* Whether the node returns this value unchanged if it is its input. */
-static bool passes(const Search *s, const OnnxNode *read, Value v) {
+static bool passes(const InvariantSearch *s, const OnnxNode *read, Value v) {
     OnnxNode n = *read;
     Value out;
     const char *opaque;
@@ -59,7 +59,7 @@ static bool passes(const Search *s, const OnnxNode *read, Value v) {
 
 /* Follows nodes that pass the value v on unchanged, from the name `id` in the body up to the first
    name that it has. */
-static NameId passed_on(const Search *s, NameId id, Value v) {
+static NameId passed_on(const InvariantSearch *s, NameId id, Value v) {
     const Body *b = &s->x->body;
     for (int k = b->g.node.n; k-- > 0;)
         if (b->node[k].x.nout == 1 && b->node[k].out[0] == id && passes(s, &b->node[k], v))
@@ -67,7 +67,7 @@ static NameId passed_on(const Search *s, NameId id, Value v) {
     return id;
 }
 
-static void bind_states(Search *s, const States *states) {
+static void bind_states(InvariantSearch *s, const States *states) {
     const OnnxNode *n = s->x->n;
     const Body *b = &s->x->body;
     for (int k = 0; k < states->n; k++) {
@@ -83,14 +83,14 @@ static void bind_states(Search *s, const States *states) {
 
 /* ---- nodes that cannot fail */
 
-static bool holds(const Search *s, Poly p, bool zero) {
+static bool holds(const InvariantSearch *s, Poly p, bool zero) {
     return facts_entail(s->limits->facts, (Lit){p, zero});
 }
-static bool is_positive(const Search *s, Poly p) {
+static bool is_positive(const InvariantSearch *s, Poly p) {
     return holds(s, poly_sub(s->w, p, poly_int(s->w, 1)), false);
 }
 
-static bool needs_hold(const Search *s, const Graph *g) {
+static bool needs_hold(const InvariantSearch *s, const Graph *g) {
     const LitList needs = graph_needs(s->w, s->a, g);
     for (int k = 0; k < needs.n; k++)
         if (!holds(s, needs.v[k].p, needs.v[k].eq)) return false;
@@ -99,7 +99,7 @@ static bool needs_hold(const Search *s, const Graph *g) {
 
 /* Whether an integer input contains a negative number, such as the -1 of a size that Reshape is to
    infer. */
-static bool leaves_a_size(const Search *s, int n, const Value in[]) {
+static bool leaves_a_size(const InvariantSearch *s, int n, const Value in[]) {
     PolyList list;
     int64_t number;
     for (int k = 0; k < n; k++) {
@@ -113,7 +113,7 @@ static bool leaves_a_size(const Search *s, int n, const Value in[]) {
 }
 
 /* Reshape infers a size by division, so if it does (`open`), at most one size may possibly be 0. */
-static bool reshape_fits(const Search *s, const Type *to, bool open) {
+static bool reshape_fits(const InvariantSearch *s, const Type *to, bool open) {
     int unsure = 0;
     for (int k = 0; k < to->dim.n; k++) unsure += !is_positive(s, to->dim.v[k]);
     return !open || unsure < 2;
@@ -121,7 +121,7 @@ static bool reshape_fits(const Search *s, const Type *to, bool open) {
 
 /* Whether no size of an input that is missing from the output can be 0. Over such axes the node
    sums or slides a window, and a runtime may refuse to do that with an empty tensor. */
-static bool never_empty(const Search *s, const Node *n) {
+static bool never_empty(const InvariantSearch *s, const Node *n) {
     const Type *to = value_type(s->w, n->out);
     for (int k = 0; k < n->nin; k++) {
         if (!n->in[k]) continue;
@@ -136,12 +136,12 @@ static bool never_empty(const Search *s, const Node *n) {
 }
 
 /* Whether the node passes the elements of input 0 on in the order in which they lie in memory. */
-static bool reshapes(const Search *s, const Node *n) {
+static bool reshapes(const InvariantSearch *s, const Node *n) {
     return n->op == &op_reshape || sig_kind(s->w, n->sig, 0) == SIG_RESHAPE;
 }
 
 /* Whether this one node cannot fail. */
-static bool node_safe(const Search *s, const Node *n, bool open) {
+static bool node_safe(const InvariantSearch *s, const Node *n, bool open) {
     Poly low, high;
     if (n->op->flags & OP_RANDOM) return false;
     if (!n->nin) return true;
@@ -165,8 +165,8 @@ typedef struct Made {
     NodeList live;
 } Made;
 
-static bool expand_made(const Search *s, const OnnxNode *n, const Value in[], const Value out[],
-                        Made *x) {
+static bool expand_made(const InvariantSearch *s, const OnnxNode *n, const Value in[],
+                        const Value out[], Made *x) {
     Value *from = ARENA_NEW(s->a, Value, n->x.nin), *to = ARENA_NEW(s->a, Value, n->x.nout);
     Graph g = {.in = from, .out = to};
     Error e = {0};
@@ -187,7 +187,7 @@ static bool is_given(const Made *x, Value v) {
     return false;
 }
 
-static bool made_safe(const Search *s, const Made *x) {
+static bool made_safe(const InvariantSearch *s, const Made *x) {
     const bool open = leaves_a_size(s, x->nin, x->in);
     for (int k = 0; k < x->live.n; k++) {
         const Node n = node_get(s->w, x->live.v[k]);
@@ -198,7 +198,7 @@ static bool made_safe(const Search *s, const Made *x) {
 
 /* Whether the inputs and outputs have at least HEAVY elements together; a size that depends on data
    counts as large. */
-static bool is_large(const Search *s, const Made *x) {
+static bool is_large(const InvariantSearch *s, const Made *x) {
     int64_t sum = 0, n;
     for (int k = 0; k < x->nin + x->g.nout; k++) {
         const Value v = k < x->nin ? x->in[k] : x->g.out[k - x->nin];
@@ -212,7 +212,7 @@ static bool is_large(const Search *s, const Made *x) {
 
 /* Whether the node is worth moving: it is large, and does more than pass its elements on in memory
    order. */
-static bool made_heavy(const Search *s, const Made *x) {
+static bool made_heavy(const InvariantSearch *s, const Made *x) {
     bool computes = false;
     for (int k = 0; k < x->live.n; k++) {
         const Node n = node_get(s->w, x->live.v[k]);
@@ -223,7 +223,7 @@ static bool made_heavy(const Search *s, const Made *x) {
 
 /* Finds the values of the node's inputs, and whether all of them are constant. Returns false if one
    may change between iterations. */
-static bool node_inputs(const Search *s, const OnnxNode *n, Value in[], bool *constant) {
+static bool node_inputs(const InvariantSearch *s, const OnnxNode *n, Value in[], bool *constant) {
     *constant = true;
     for (int k = 0; k < n->x.nin; k++) {
         const NameId id = n->in[k];
@@ -238,7 +238,7 @@ static bool node_inputs(const Search *s, const OnnxNode *n, Value in[], bool *co
     return true;
 }
 
-static void classify_node(Search *s, int i) {
+static void classify_node(InvariantSearch *s, int i) {
     OnnxNode n = s->x->body.node[i];
     MotionNode *node = &s->x->node[i];
     Value *in = ARENA_NEW(s->a, Value, n.x.nin), *out = ARENA_NEW(s->a, Value, n.x.nout);
@@ -292,7 +292,7 @@ static void define(Motion *x, int n, const NameId id[]) {
     for (int k = 0; k < n; k++) x->name[id[k]].local = id[k] != 0;
 }
 
-static bool read_body(Search *s, Import *import) {
+static bool read_body(InvariantSearch *s, Import *import) {
     Motion *x = s->x;
     Body *b = &x->body;
     States states;
@@ -311,7 +311,7 @@ static bool read_body(Search *s, Import *import) {
 }
 
 bool motion_find(Model *m, const MotionLimits *limits, int node, Motion *x) {
-    Search s = {.m = m, .w = m->w, .a = m->w->arena, .limits = limits, .x = x};
+    InvariantSearch s = {.m = m, .w = m->w, .a = m->w->arena, .limits = limits, .x = x};
     *x = (Motion){.m = m, .n = &m->node[node]};
     Import import = {.m = m, .w = m->w, .n = &m->node[node]};
     if (!read_body(&s, &import)) return false;

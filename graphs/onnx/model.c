@@ -65,7 +65,7 @@ const char *node_place(Model *m, const OnnxNode *n) {
 }
 
 Value node_call(World *w, const Op *o, int nin, const Value in[], const NamedList lists[]) {
-    Attr attr[ATTRS_MAX] = {{.word = 0}};
+    Attr attr[ATTRS_MAX] = {{.enum_value = 0}};
     bool given[ATTRS_MAX] = {0};
     const char *why;
     for (const NamedList *l = lists; l && l->attr; l++) {

@@ -83,15 +83,16 @@ static bool is_product(const Step *s) {
 
 /* ---- programs */
 /* What an instruction computes: a number, an affine function of the scores, or a tensor. */
-typedef struct Part {
+typedef struct AttentionPart {
     enum { NUMBER, SCORE, TENSOR } is;
     Affine score;
     double number;
     const View *tensor;
-} Part;
+} AttentionPart;
 /* Applies an instruction to two parts. Returns false if the result is not an affine function of the
    scores. */
-static bool apply_scalar(int op, const Part *x, const Part *y, Part *out) {
+static bool apply_scalar(int op, const AttentionPart *x, const AttentionPart *y,
+                         AttentionPart *out) {
     if ((x->is == SCORE) == (y->is == SCORE)) return false;
     if (op != C_DIV && y->is == SCORE) return apply_scalar(op, y, x, out);
     *out = *x;
@@ -108,15 +109,15 @@ static bool apply_scalar(int op, const Part *x, const Part *y, Part *out) {
 /* Finds the affine function that the first n instructions compute from the accumulator or, in a
    program without one, from view 1. */
 static bool affine_of(const Step *s, int n, Affine *out) {
-    Part part[32];
+    AttentionPart part[32];
     *out = (Affine){.scale = 1};
     if (n > (int)(sizeof part / sizeof *part)) return false;
     for (int i = 0; i < n; i++) {
         const Scalar *c = &s->code[i];
         const bool score = c->op == C_ACC || (c->op == C_VIEW && s->kind == S_ROWS && c->a == 1);
-        if (score) part[i] = (Part){.is = SCORE, .score = {.scale = 1}};
-        else if (c->op == C_VIEW) part[i] = (Part){.is = TENSOR, .tensor = &s->view[c->a]};
-        else if (c->op == C_CONST) part[i] = (Part){.is = NUMBER, .number = c->k};
+        if (score) part[i] = (AttentionPart){.is = SCORE, .score = {.scale = 1}};
+        else if (c->op == C_VIEW) part[i] = (AttentionPart){.is = TENSOR, .tensor = &s->view[c->a]};
+        else if (c->op == C_CONST) part[i] = (AttentionPart){.is = NUMBER, .number = c->k};
         else if (scalar_values(c->op) != 2 ||
                  !apply_scalar(c->op, &part[c->a], &part[c->b], &part[i]))
             return false;

@@ -176,7 +176,7 @@ static bool storing_converts(const Step *made, const Step *reader, Arithmetic a)
 
 /* ---- programs */
 
-typedef struct Program {
+typedef struct FusedProgram {
     const Plan *plan;
     Arithmetic arithmetic;
     int nview, ncode;
@@ -185,9 +185,9 @@ typedef struct Program {
     /* full: the program has no room for an instruction or a view; views: known numbers stay views,
        instead of becoming constants. */
     bool full, views;
-} Program;
+} FusedProgram;
 
-static int program_view(Program *p, const View *v, int fixed) {
+static int program_view(FusedProgram *p, const View *v, int fixed) {
     for (int k = fixed; k < p->nview; k++)
         if (p->view[k].slot == v->slot && p->view[k].dtype == v->dtype && view_same(&p->view[k], v))
             return k;
@@ -204,7 +204,7 @@ bool plan_number(const Plan *p, const View *v, double *k) {
     return element_exact((DType)v->dtype, data, v->offset, k);
 }
 
-static int program_add(Program *p, Scalar c) {
+static int program_add(FusedProgram *p, Scalar c) {
     if (p->ncode == STEP_CODE) p->full = true;
     else p->code[p->ncode++] = c;
     return p->ncode - 1;
@@ -212,7 +212,7 @@ static int program_add(Program *p, Scalar c) {
 
 /* Appends the program of s; returns its last instruction. A read of the view `stands` (NULL: none)
    is replaced by instruction `acc`. Views below `fixed` are not shared with operands. */
-static int program_append(Program *p, const Step *s, const View *stands, int acc, int fixed) {
+static int program_append(FusedProgram *p, const Step *s, const View *stands, int acc, int fixed) {
     int number[STEP_CODE], last = -1;
     p->full |= s->ncode > STEP_CODE;
     for (int k = 0; k < s->ncode && !p->full; k++) {
@@ -227,7 +227,7 @@ static int program_append(Program *p, const Step *s, const View *stands, int acc
     return last;
 }
 
-static void store_program(PlanBuild *b, Step *s, const Program *p) {
+static void store_program(PlanBuild *b, Step *s, const FusedProgram *p) {
     s->nview = p->nview;
     s->ncode = p->ncode;
     s->view = arena_copy(b->arena, p->view, (size_t)p->nview * sizeof *p->view);
@@ -236,7 +236,7 @@ static void store_program(PlanBuild *b, Step *s, const Program *p) {
 
 /* Whether the program is valid: its result is its last instruction, and its views call for the
    arithmetic in which it was joined. */
-static bool program_done(const Program *p, int last) {
+static bool program_done(const FusedProgram *p, int last) {
     return !p->full && last == p->ncode - 1 && views_arithmetic(p->view, p->nview) == p->arithmetic;
 }
 /* The arithmetic in which both programs compute what each computes alone. */
@@ -249,7 +249,7 @@ static Arithmetic joined_arithmetic(const Step *made, const Step *reader) {
 }
 /* Given the instruction `inner` whose value `made` stores, returns the instruction whose value
    `reader` reads. */
-static int program_store(Program *p, const Step *made, const Step *reader, int inner) {
+static int program_store(FusedProgram *p, const Step *made, const Step *reader, int inner) {
     if (inner < 0 || !storing_converts(made, reader, p->arithmetic)) return inner;
     return program_add(
         p, (Scalar){.op = C_AS, .a = (uint8_t)inner, .b = (uint8_t)made->view[0].dtype});
@@ -257,8 +257,8 @@ static int program_store(Program *p, const Step *made, const Step *reader, int i
 
 /* Turns reader into one element-wise step that computes made and reader. */
 static bool join_programs(Fuse *f, const Step *made, Step *reader) {
-    Program p = {f->b->plan, joined_arithmetic(made, reader), .nview = 1,
-                 .view = {reader->view[0]}};
+    FusedProgram p = {f->b->plan, joined_arithmetic(made, reader), .nview = 1,
+                      .view = {reader->view[0]}};
     if (!p.arithmetic) return false;
     int inner = program_store(&p, made, reader, program_append(&p, made, NULL, -1, 1));
     if (!program_done(&p, program_append(&p, reader, &made->view[0], inner, 1))) return false;
@@ -269,7 +269,7 @@ static bool join_programs(Fuse *f, const Step *made, Step *reader) {
 /* Turns reader into the step `made` with reader's program as its epilogue. */
 static bool join_epilogue_with(Fuse *f, const Step *made, Step *reader, bool views) {
     int fixed = own_views(made), acc;
-    Program p = {f->b->plan, joined_arithmetic(made, reader), .nview = fixed, .views = views};
+    FusedProgram p = {f->b->plan, joined_arithmetic(made, reader), .nview = fixed, .views = views};
     if (made->nview > VIEWS_MAX || !p.arithmetic) return false;
     memcpy(p.view, made->view, (size_t)fixed * sizeof *p.view);
     p.view[0] = reader->view[0];
@@ -293,7 +293,8 @@ static bool join_epilogue(Fuse *f, const Step *made, Step *reader) {
 /* Turns known numbers that an element-wise step reads into constants of its program, unless no
    operand would remain. */
 static void join_numbers(Fuse *f, Step *s) {
-    Program p = {f->b->plan, views_arithmetic(s->view, s->nview), .nview = 1, .view = {s->view[0]}};
+    FusedProgram p = {f->b->plan, views_arithmetic(s->view, s->nview), .nview = 1,
+                      .view = {s->view[0]}};
     if (p.arithmetic && program_done(&p, program_append(&p, s, NULL, -1, 1)) && p.nview > 1)
         store_program(f->b, s, &p);
 }

@@ -212,20 +212,20 @@ static bool rounds_first(const Step *s) { return s->ncode > 1 && s->code[1].op =
 
 /* A step as it would be in integers. Its views of tensors that are yet to be made name slots of the
    old step. */
-typedef struct Candidate {
+typedef struct IntegerStep {
     Dequantized x, w; /* how the two operands were dequantized */
     View scale;
     int from; /* the axis of w's dequantization along which its scale varies; -1: none */
     double x_scale, x_zero; /* the numbers of x */
     Step step;
-} Candidate;
-static bool candidate_new(const Int8 *f, const Step *s, Candidate *c) {
+} IntegerStep;
+static bool integer_step_new(const Int8 *f, const Step *s, IntegerStep *c) {
     const View *y = &s->view[0];
     const bool conv = s->kind == S_CONV;
     const int last = y->rank - 1, axis = conv ? 1 : last;
     View *v = arena_copy(f->b->arena, s->view, (size_t)s->nview * sizeof *v);
     int64_t *param = ARENA_NEW(f->b->arena, int64_t, s->nparam + 1);
-    *c = (Candidate){.step = *s};
+    *c = (IntegerStep){.step = *s};
     if (y->dtype != DT_FLOAT || y->dim[axis] < 2 || rounds_first(s) ||
         !dequantized_from(f, &s->view[1], &c->x, &v[1]) || known_data(f, &v[1]) ||
         !dequantized_from(f, &s->view[2], &c->w, &v[2]) || (!conv && !constant_matrix(&v[2])))
@@ -260,7 +260,7 @@ typedef struct UnsignedWeights {
 } UnsignedWeights;
 /* Returns false if the weights are not of this kind, or if floats would round what the product
    lacks. n: channels or columns; terms: the number of terms of a sum. */
-static bool unsigned_weights(const Int8 *f, const Candidate *c, int64_t n, double terms,
+static bool unsigned_weights(const Int8 *f, const IntegerStep *c, int64_t n, double terms,
                              UnsignedWeights *out) {
     const double exact = 1 << 24, byte = 255;
     const int64_t count = view_count(&c->w.y);
@@ -342,10 +342,10 @@ static bool make_int8(Int8 *f, int k) {
     const OpenDevice *device = f->b->device;
     Step *s = &f->b->plan->step[k].step;
     const bool conv = s->kind == S_CONV;
-    Candidate c;
+    IntegerStep c;
     UnsignedWeights shifted = {0};
     View sums;
-    if (!candidate_new(f, s, &c) || device->backend->choices(device->device, &c.step) < 1)
+    if (!integer_step_new(f, s, &c) || device->backend->choices(device->device, &c.step) < 1)
         return false;
     const View *w = &c.step.view[2];
     const int64_t n = s->view[0].dim[conv ? 1 : s->view[0].rank - 1];

@@ -8,19 +8,19 @@
 #include "ops/backend/isomer_op_steps.h"
 #include "ops/base/arena.h"
 
-typedef struct Product { /* of two views of a step */
+typedef struct PairProduct { /* of two views of a step */
     const View *a, *b;
-} Product;
+} PairProduct;
 typedef struct Half { /* the step first - second, or first + second */
     const View *y;
-    Product first, second;
+    PairProduct first, second;
     int op;
 } Half;
 
-static bool product_of(const Step *s, int i, Product *out) {
+static bool product_of(const Step *s, int i, PairProduct *out) {
     const Scalar *c = &s->code[i];
     if (c->op != C_MUL || s->code[c->a].op != C_VIEW || s->code[c->b].op != C_VIEW) return false;
-    *out = (Product){&s->view[s->code[c->a].a], &s->view[s->code[c->b].a]};
+    *out = (PairProduct){&s->view[s->code[c->a].a], &s->view[s->code[c->b].a]};
     return true;
 }
 static bool half_of(const Step *s, Half *out) {
@@ -32,7 +32,7 @@ static bool half_of(const Step *s, Half *out) {
     return (last->op == C_SUB || last->op == C_ADD) && product_of(s, last->a, &out->first) &&
            product_of(s, last->b, &out->second);
 }
-static bool is_product(const Product *p, const View *a, const View *b) {
+static bool is_product(const PairProduct *p, const View *a, const View *b) {
     return (view_same(p->a, a) && view_same(p->b, b)) || (view_same(p->a, b) && view_same(p->b, a));
 }
 /* Whether `sum` is q*c + p*d, where `less` is p*c - q*d. The views of the new step are stored in

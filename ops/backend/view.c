@@ -98,17 +98,17 @@ View view_spread(const View *v, int rank, const int64_t dim[]) {
 
 /* ---- reading */
 
-typedef struct Run { /* n elements, and the distance from one to the next in the output (to) and in
-                        the input (from) */
+typedef struct StridedRun { /* n elements, and the distance from one to the next in the output (to)
+                        and in the input (from) */
     int64_t n, to, from;
-} Run;
+} StridedRun;
 
 /* Inlined with constant sizes, so that copying an element is one load and one store. */
-static inline void read_elements(size_t size, Run r, char *out, const char *in) {
+static inline void read_elements(size_t size, StridedRun r, char *out, const char *in) {
     for (int64_t i = 0; i < r.n; i++)
         memcpy(out + i * r.to * (int64_t)size, in + i * r.from * (int64_t)size, size);
 }
-static void read_run(size_t size, Run r, char *out, const char *in) {
+static void read_run(size_t size, StridedRun r, char *out, const char *in) {
     if (r.to == 1 && r.from == 1) memcpy(out, in, (size_t)r.n * size);
     else if (size == 1) read_elements(1, r, out, in);
     else if (size == 2) read_elements(2, r, out, in);
@@ -122,12 +122,12 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 /* Copies the last axis and another one in tiles. All of a cache line that a tile touches is then
    used, and much of each page; otherwise a column of a large matrix costs one address translation
    per element. */
-static void read_plane(size_t size, Run last, Run other, char *out, const char *in) {
+static void read_plane(size_t size, StridedRun last, StridedRun other, char *out, const char *in) {
     enum { TILE = 128 };
     for (int64_t j = 0; j < other.n; j += TILE)
         for (int64_t i = 0; i < last.n; i += TILE)
             for (int64_t k = j; k < least(j + TILE, other.n); k++)
-                read_run(size, (Run){least(TILE, last.n - i), last.to, last.from},
+                read_run(size, (StridedRun){least(TILE, last.n - i), last.to, last.from},
                          out + (k * other.to + i * last.to) * (int64_t)size,
                          in + (k * other.from + i * last.from) * (int64_t)size);
 }
@@ -138,7 +138,8 @@ void view_gather(const View *v, const void *slot, size_t size, void *out) {
     int64_t index[STEP_RANK] = {0}, offset = 0, from = v->offset;
     int other = -1; /* if the last axis has gaps: the other axis with the smallest stride */
     if (!view_count(v)) return;
-    const Run row = last < 0 ? (Run){1, 1, 1} : (Run){v->dim[last], 1, v->stride[last]};
+    const StridedRun row =
+        last < 0 ? (StridedRun){1, 1, 1} : (StridedRun){v->dim[last], 1, v->stride[last]};
     for (int a = 0; a < last && llabs(row.from) > 1; a++)
         if (v->dim[a] > 1 && (other < 0 || llabs(v->stride[a]) < llabs(v->stride[other])))
             other = a;
@@ -146,7 +147,9 @@ void view_gather(const View *v, const void *slot, size_t size, void *out) {
         char *y = (char *)out + offset * (int64_t)size;
         const char *x = (const char *)slot + from * (int64_t)size;
         if (other < 0) read_run(size, row, y, x);
-        else read_plane(size, row, (Run){v->dim[other], to.stride[other], v->stride[other]}, y, x);
+        else
+            read_plane(size, row, (StridedRun){v->dim[other], to.stride[other], v->stride[other]},
+                       y, x);
         int a = last - 1;
         for (; a >= 0; a--) {
             if (a == other) continue;

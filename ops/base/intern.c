@@ -13,11 +13,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-typedef struct Record {
+typedef struct InternRecord {
     const void *bytes;
     size_t n;
     uint64_t hash;
-} Record;
+} InternRecord;
 
 typedef struct Slot {
     uint32_t tag, id; /* tag: the upper half of the hash; id 0: the slot is empty */
@@ -26,7 +26,7 @@ typedef struct Slot {
 struct Intern {
     Arena *arena;
     Cleanup cleanup;
-    Record *records; /* records[id - 1] */
+    InternRecord *records; /* records[id - 1] */
     Slot *slots;
     size_t room, mask; /* room: of records; mask + 1 slots, a power of two (none while slots is
                           NULL) */
@@ -58,7 +58,7 @@ static Slot *probe(const Intern *t, uint64_t hash, const void *bytes, size_t n) 
     for (size_t i = hash & t->mask;; i = (i + 1) & t->mask) {
         Slot *s = &t->slots[i];
         if (!s->id) return s;
-        const Record *r = &t->records[s->id - 1];
+        const InternRecord *r = &t->records[s->id - 1];
         if (s->tag == tag_of(hash) && r->n == n && (n == 0 || memcmp(r->bytes, bytes, n) == 0))
             return s;
     }
@@ -92,7 +92,7 @@ static void grow_slots(Intern *t) {
 static void grow_records(Intern *t) {
     if (t->count < t->room) return;
     size_t room = t->room ? 2 * t->room : 32;
-    Record *records = mem_realloc(t->records, room * sizeof *records);
+    InternRecord *records = mem_realloc(t->records, room * sizeof *records);
     if (!records)
         escape_raise(arena_escape(t->arena), E_MEMORY, "out of memory for a table of %zu records",
                      room);
@@ -112,7 +112,7 @@ uint32_t intern_put(Intern *t, const void *bytes, size_t n) {
     grow_slots(t);
     grow_records(t);
     const void *copy = arena_copy(t->arena, bytes, n);
-    t->records[t->count++] = (Record){copy, n, hash};
+    t->records[t->count++] = (InternRecord){copy, n, hash};
     *slot_of(t->slots, t->mask, hash, 0) = (Slot){tag_of(hash), t->count};
     return t->count;
 }
@@ -122,7 +122,7 @@ uint32_t intern_find(const Intern *t, const void *bytes, size_t n) {
 }
 
 const void *intern_get(const Intern *t, uint32_t id, size_t *n) {
-    const Record *r = &t->records[id - 1];
+    const InternRecord *r = &t->records[id - 1];
     if (n) *n = r->n;
     return r->bytes;
 }

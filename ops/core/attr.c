@@ -36,7 +36,7 @@ AttrsId attrs_intern(World *w, const AttrDef *d, const Attr *a) {
             for (int k = 0; k < a[i].ints.n; k++) *at++ = a[i].ints.v[k];
             break;
         case A_ENUM:
-        case A_DTYPE: *at++ = (uint32_t)a[i].word; break;
+        case A_DTYPE: *at++ = (uint32_t)a[i].enum_value; break;
         case A_REAL: *at++ = a[i].real; break;
         case A_BLOB: *at++ = a[i].blob; break;
         }
@@ -57,7 +57,7 @@ void attrs_get(const World *w, const AttrDef *d, AttrsId id, Attr *out) {
             at += 1 + *at;
             break;
         case A_ENUM:
-        case A_DTYPE: out[i].word = (int)*at++; break;
+        case A_DTYPE: out[i].enum_value = (int)*at++; break;
         case A_REAL: out[i].real = *at++; break;
         case A_BLOB: out[i].blob = *at++; break;
         }
@@ -71,7 +71,7 @@ bool attr_equal(const AttrDef *d, const Attr *a, const Attr *b) {
         return a->ints.n == b->ints.n &&
                (!a->ints.n || !memcmp(a->ints.v, b->ints.v, (size_t)a->ints.n * sizeof *a->ints.v));
     case A_ENUM:
-    case A_DTYPE: return a->word == b->word;
+    case A_DTYPE: return a->enum_value == b->enum_value;
     case A_REAL: return a->real == b->real;
     case A_BLOB: return a->blob == b->blob;
     }
@@ -104,10 +104,10 @@ void attr_print(const World *w, const AttrDef *d, const Attr *a, Text *t) {
         text_add(t, "]");
         break;
     case A_ENUM:
-        length = nth_word(d->words, a->word, &word);
+        length = nth_word(d->words, a->enum_value, &word);
         text_bytes(t, word, length);
         break;
-    case A_DTYPE: text_add(t, "%s", dtype_name((DType)a->word)); break;
+    case A_DTYPE: text_add(t, "%s", dtype_name((DType)a->enum_value)); break;
     case A_REAL: ex_print(w, a->real, t); break;
     case A_BLOB: text_add(t, "blob:%u", a->blob); break;
     }
@@ -182,8 +182,8 @@ bool attr_parse(World *w, Scan *s, const AttrDef *d, Attr *out) {
     switch (d->kind) {
     case A_INT: return parse_int(w, s, &out->ints);
     case A_INTS: return parse_list(w, s, &out->ints);
-    case A_ENUM: return parse_word(s, d, &out->word);
-    case A_DTYPE: return parse_dtype(s, &out->word);
+    case A_ENUM: return parse_word(s, d, &out->enum_value);
+    case A_DTYPE: return parse_dtype(s, &out->enum_value);
     case A_REAL: return parse_real(w, s, &out->real);
     case A_BLOB: return scan_fail(s, s->at, "%s cannot be written as text", d->name);
     }

@@ -31,7 +31,7 @@ typedef struct PolyList {
 } PolyList;
 typedef struct Attr { /* AttrDef.kind says which member is used */
     PolyList ints;    /* A_INT: one entry */
-    int word;         /* A_ENUM: the number of the word; A_DTYPE: a DType */
+    int enum_value;   /* A_ENUM: the position in the list of words; A_DTYPE: a DType */
     Ex real;          /* A_REAL: a number or a rule's variable */
     uint32_t blob;    /* A_BLOB: a blob stored by graphs/ (a constant or an opaque node) */
 } Attr;

@@ -9,10 +9,10 @@
 #include <limits.h>
 #include <string.h>
 
-typedef struct Memo {
+typedef struct SubstMemo {
     uint32_t n, room; /* room: a power of two */
     uint32_t *key, *value;
-} Memo;
+} SubstMemo;
 
 typedef struct Subst {
     World *w;
@@ -23,25 +23,25 @@ typedef struct Subst {
     int ninputs;
     uint32_t replaced; /* bit k: input k is replaced by an expression with binders; bit 31: one from
                           31 on */
-    Memo memo;
+    SubstMemo memo;
 } Subst;
 
-static uint32_t *memo_slot(Memo *m, uint32_t key) {
+static uint32_t *memo_slot(SubstMemo *m, uint32_t key) {
     uint32_t i = (key * 2654435769u) & (m->room - 1);
     while (m->key[i] && m->key[i] != key) i = (i + 1) & (m->room - 1);
     return &m->key[i];
 }
 
-static bool memo_get(Memo *m, uint32_t key, uint32_t *value) {
+static bool memo_get(SubstMemo *m, uint32_t key, uint32_t *value) {
     if (!m->room) return false;
     uint32_t *slot = memo_slot(m, key);
     *value = m->value[slot - m->key];
     return *slot != 0;
 }
 
-static void memo_put(Arena *arena, Memo *m, uint32_t key, uint32_t value) {
+static void memo_put(Arena *arena, SubstMemo *m, uint32_t key, uint32_t value) {
     if (2 * (m->n + 1) > m->room) {
-        Memo old = *m;
+        SubstMemo old = *m;
         m->room = old.room ? 2 * old.room : 64;
         m->key = ARENA_NEW(arena, uint32_t, m->room);
         m->value = ARENA_NEW(arena, uint32_t, m->room);
@@ -75,11 +75,11 @@ static Ex subst_tree(Subst *, Ex);
 static Ex subst_take(Subst *s, ExNode *x) {
     int before = s->n;
     x->a = subst_tree(s, x->a);
-    Memo outside = s->memo;
+    SubstMemo outside = s->memo;
     Symbol old = poly_is_symbol(s->w, x->dims[0]);
     x->dims[0] = poly_symbol(s->w, symbol_bound(s->w, in_poly(s, symbol_def(s->w, old).arg[0])));
     push_pair(s, old, x->dims[0]);
-    s->memo = (Memo){0};
+    s->memo = (SubstMemo){0};
     x->b = subst_tree(s, x->b);
     s->memo = outside;
     s->n = before;
@@ -90,14 +90,14 @@ static Ex subst_take(Subst *s, ExNode *x) {
    bound further out. */
 static Ex binder(Subst *s, ExNode *x) {
     int before = s->n;
-    Memo outside = s->memo;
+    SubstMemo outside = s->memo;
     for (int i = 0; i < x->n; i++) {
         Symbol old = poly_is_symbol(s->w, x->dims[i]);
         x->dims[i] =
             poly_symbol(s->w, symbol_bound(s->w, in_poly(s, symbol_def(s->w, old).arg[0])));
         push_pair(s, old, x->dims[i]);
     }
-    s->memo = (Memo){0};
+    s->memo = (SubstMemo){0};
     in_cond(s, &x->cond);
     x->a = subst_tree(s, x->a);
     s->memo = outside;
@@ -157,7 +157,7 @@ Ex ex_subst(World *w, Ex e, int n, const Symbol from[], const Poly to[], const E
     return r;
 }
 
-static int count_reads(const World *w, Memo *m, Ex e, int input) {
+static int count_reads(const World *w, SubstMemo *m, Ex e, int input) {
     const ExRecord *r = ex_record(w, e);
     uint32_t known;
     if (!(r->reads >> (input < 31 ? input : 31) & 1)) return 0;
@@ -174,7 +174,7 @@ static int count_reads(const World *w, Memo *m, Ex e, int input) {
 
 int ex_reads(const World *w, Ex e, int input) {
     ArenaMark mark = arena_mark(w->scratch);
-    Memo m = {0};
+    SubstMemo m = {0};
     int n = count_reads(w, &m, e, input);
     arena_reset(w->scratch, mark);
     return n;

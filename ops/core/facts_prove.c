@@ -76,17 +76,17 @@ static bool cofactor(Facts *f, const Monomial *m, const Monomial *n, Poly *out) 
     return harmless(f, &x);
 }
 
-typedef struct Search {
+typedef struct FactSearch {
     Facts *f;
     int steps;
     bool floors; /* cancel floors first, whatever their sign: their definitions replace them by what
                     they round */
-} Search;
+} FactSearch;
 
-static bool search_proof(Search *, Poly p, int depth);
+static bool search_proof(FactSearch *, Poly p, int depth);
 
 /* Cancels the monomial `bad` of p with the monomial n of a fact, and continues the search. */
-static bool cancel(Search *s, Poly p, const Monomial *bad, const Monomial *n, Poly fact,
+static bool cancel(FactSearch *s, Poly p, const Monomial *bad, const Monomial *n, Poly fact,
                    int depth) {
     Facts *f = s->f;
     World *w = f->w;
@@ -103,7 +103,7 @@ static bool cancel(Search *s, Poly p, const Monomial *bad, const Monomial *n, Po
     return !overflow_noted(w) && search_proof(s, next, depth - 1);
 }
 
-static bool search_proof(Search *s, Poly p, int depth) {
+static bool search_proof(FactSearch *s, Poly p, int depth) {
     Facts *f = s->f;
     Monomial bad, n, floor;
     if (!find_obstacle(f, p, &bad)) return true;
@@ -127,7 +127,7 @@ bool facts_prove(Facts *f, Poly p) {
     Overflow overflow = overflow_begin(f->w);
     Poly shifted = shift_poly(f, p);
     for (int floors = 0; floors < 2 && !ok && !overflow_noted(f->w); floors++) {
-        Search s = {f, STEPS, floors};
+        FactSearch s = {f, STEPS, floors};
         ok = search_proof(&s, shifted, DEPTH);
     }
     return !overflow_end(f->w, overflow) && ok;

@@ -8,11 +8,11 @@
 #include <math.h>
 #include <string.h>
 
-typedef struct Memo { /* an entry for expression `key`; tag: TAG_DEPENDS, value: the variables it
-                         depends on; or tag: lane + 1, value: its node for this lane */
+typedef struct CompileMemo { /* an entry for expression `key`; tag: TAG_DEPENDS, value: the
+                         variables it depends on; or tag: lane + 1, value: its node for this lane */
     uint32_t key, tag;
     uint64_t value;
-} Memo;
+} CompileMemo;
 enum { TAG_DEPENDS = 1 << 16 };
 
 typedef struct Compile {
@@ -20,7 +20,7 @@ typedef struct Compile {
     Indices index;
     int nnode, nin;
     ProgramWords node;
-    Memo *memo;
+    CompileMemo *memo;
     int nmemo, memo_room;
 } Compile;
 
@@ -39,7 +39,7 @@ _Static_assert((int)FN_COUNT == (int)LOOP_FN_COUNT, "a function that loop progra
 
 /* ---- the memo */
 
-static Memo *memo_find(Compile *c, uint32_t key, uint32_t tag) {
+static CompileMemo *memo_find(Compile *c, uint32_t key, uint32_t tag) {
     uint32_t mask = (uint32_t)c->memo_room - 1, at = (key * 2654435761u ^ tag * 40503u) & mask;
     while (c->memo[at].key && (c->memo[at].key != key || c->memo[at].tag != tag))
         at = (at + 1) & mask;
@@ -48,14 +48,14 @@ static Memo *memo_find(Compile *c, uint32_t key, uint32_t tag) {
 
 static void memo_put(Compile *c, uint32_t key, uint32_t tag, uint64_t value) {
     if (2 * c->nmemo >= c->memo_room) {
-        Memo *old = c->memo;
+        CompileMemo *old = c->memo;
         int n = c->memo_room;
-        c->memo = ARENA_NEW(c->index.arena, Memo, c->memo_room *= 2);
+        c->memo = ARENA_NEW(c->index.arena, CompileMemo, c->memo_room *= 2);
         for (int j = 0; j < n; j++)
             if (old[j].key) *memo_find(c, old[j].key, old[j].tag) = old[j];
     }
     c->nmemo++;
-    *memo_find(c, key, tag) = (Memo){key, tag, value};
+    *memo_find(c, key, tag) = (CompileMemo){key, tag, value};
 }
 
 static bool empty_sum(Compile *c, const ExNode *x, int var[]) {
@@ -106,7 +106,7 @@ static uint64_t depends_new(Compile *c, const ExNode *x) {
 }
 
 static uint64_t depends_of(Compile *c, Ex e) {
-    Memo *known = memo_find(c, e, TAG_DEPENDS);
+    CompileMemo *known = memo_find(c, e, TAG_DEPENDS);
     if (known->key || c->index.failed) return known->value;
     ExNode x;
     ex_get(c->index.w, e, &x);
@@ -226,7 +226,7 @@ static void put_node(Compile *c, ProgramWords *s, const ExNode *x, int lane) {
 
 static int64_t compile_node(Compile *c, Ex e, int lane) {
     if (lane >= 0 && !(depends_of(c, e) >> lane & 1)) lane = -1;
-    Memo *known = memo_find(c, e, (uint32_t)(lane + 1));
+    CompileMemo *known = memo_find(c, e, (uint32_t)(lane + 1));
     if (known->key) return (int64_t)known->value;
     if (c->index.failed) return 0;
     ExNode x;
@@ -290,7 +290,7 @@ bool loop_compile(const LoopSource *x, Arena *arena, LoopProgram *out, Error *er
         .source = x,
         .index = {.w = x->w, .sizes = x->sizes, .arena = arena, .error = error ? error : &mine}};
     c->index.reg.arena = c->node.arena = arena;
-    c->memo = ARENA_NEW(arena, Memo, c->memo_room = 64);
+    c->memo = ARENA_NEW(arena, CompileMemo, c->memo_room = 64);
     const bool empty = declare_output(c);
     /* Nothing is computed for an empty output, so any program will do. */
     const Ex e = empty && x->define ? ex_rational(x->w, 0, 1) : x->define;

@@ -170,7 +170,8 @@ static void keep_blocks(Loop *l) {
         const bool same = same_in_rows(l, x, row);
         if (same && read[j] && bytes <= left) {
             left -= bytes;
-            x->kept = arena_alloc(l->arena, bytes), x->held = ARENA_NEW(l->arena, Held, blocks);
+            x->kept = arena_alloc(l->arena, bytes),
+            x->held = ARENA_NEW(l->arena, HeldRange, blocks);
         } else if (!same) {
             read[x->a] = read[x->b] = true;
             if (x->kind == EX_WHERE) read[x->word] = true;
@@ -200,7 +201,7 @@ static void take_node(Decode *d, int at) {
     x->lane = take_below(d, -1, l->nvar);
     x->inner = -1;
     x->buffer = arena_alloc(l->arena, l->block->size * (x->lane < 0 ? 1 : LOOP_LANES));
-    x->held = ARENA_NEW(l->arena, Held, 1);
+    x->held = ARENA_NEW(l->arena, HeldRange, 1);
     switch (x->kind) {
     case EX_NUM:
         bits = take_word(d), q = take_word(d), d->bad |= q <= 0,

@@ -39,10 +39,10 @@ typedef struct DecodedLiteral {
     LoopForm form;
 } DecodedLiteral;
 /* What a buffer holds: the values low..high-1, computed at the time `done` (see Loop.time). */
-typedef struct Held {
+typedef struct HeldRange {
     int low, high;
     uint64_t done;
-} Held;
+} HeldRange;
 typedef struct DecodedNode {
     ExKind kind;
     int lane; /* the variable along which the node has LOOP_LANES values, or -1 */
@@ -56,10 +56,10 @@ typedef struct DecodedNode {
     int nlit, nvar, inner, *var;
     DecodedLiteral *lit;
     uint64_t uses;
-    int nkey, *key; /* the variables on which a buffer depends; not the lane if all blocks are
-                       kept */
-    Held *held;     /* what the buffer holds or, if blocks are kept, what each of them holds */
-    char *buffer;   /* the values of the block visited last .. */
+    int nkey, *key;  /* the variables on which a buffer depends; not the lane if all blocks are
+                        kept */
+    HeldRange *held; /* what the buffer holds or, if blocks are kept, what each of them holds */
+    char *buffer;    /* the values of the block visited last .. */
     char *kept; /* .. which lies in the kept blocks along the output's lane; NULL: none are kept */
 } DecodedNode;
 struct Loop {

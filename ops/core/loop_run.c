@@ -291,14 +291,15 @@ static void run_sum(Loop *l, DecodedNode *x, int low, int high) {
     if (checks(l, x, -1)) sum_loops(l, x, 0, low, high);
 }
 
-static bool result_stands(const Loop *l, const DecodedNode *x, const Held *h, int low, int high) {
+static bool result_stands(const Loop *l, const DecodedNode *x, const HeldRange *h, int low,
+                          int high) {
     if (low < h->low || high > h->high) return false;
     for (int j = 0; j < x->nkey; j++)
         if (l->changed[x->key[j]] > h->done) return false;
     return true;
 }
 /* Makes the buffer of the current block the node's buffer, and returns what it holds. */
-static Held *held_here(const Loop *l, DecodedNode *x) {
+static HeldRange *held_here(const Loop *l, DecodedNode *x) {
     if (!x->kept) return x->held;
     const int64_t block = (l->value[x->lane] - l->from[x->lane]) / LOOP_LANES;
     x->buffer = x->kept + (size_t)block * LOOP_LANES * l->block->size;
@@ -334,11 +335,11 @@ static void compute(Loop *l, DecodedNode *x, int low, int high) {
 }
 static void loop_visit(Loop *l, int node, int low, int high) {
     DecodedNode *x = &l->node[node];
-    Held *h = held_here(l, x);
+    HeldRange *h = held_here(l, x);
     if (x->lane < 0) low = 0, high = 1;
     if (result_stands(l, x, h, low, high)) return;
     compute(l, x, low, high);
-    *h = (Held){low, high, l->time};
+    *h = (HeldRange){low, high, l->time};
 }
 
 /* ---- the output */
@@ -349,7 +350,7 @@ static void prepare_loop(Loop *l, void *const slot[], const Number param[]) {
     for (int j = 0; j < l->nnode; j++) {
         DecodedNode *x = &l->node[j];
         const int64_t blocks = x->kept ? (l->end[l->lane] + LOOP_LANES - 1) / LOOP_LANES : 1;
-        for (int64_t k = 0; k < blocks; k++) x->held[k] = (Held){-1, -1, 0};
+        for (int64_t k = 0; k < blocks; k++) x->held[k] = (HeldRange){-1, -1, 0};
         if (x->kind == EX_NUM || x->kind == EX_REAL) l->block->set(l->num, x->buffer, x->number);
         if (x->kind == EX_PARAM) l->block->set(l->num, x->buffer, param[x->word]);
     }

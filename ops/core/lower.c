@@ -87,7 +87,7 @@ typedef struct Buffers { /* the sums and maxima that have buffers, as views over
     Ex of[STEP_BUFFERS];
     View view[STEP_BUFFERS];
 } Buffers;
-typedef struct Program {
+typedef struct LoweredProgram {
     StepBuf *b;
     LowerSpace space;
     int nin;
@@ -99,22 +99,24 @@ typedef struct Program {
     Ex reduced;         /* the sum or maximum that C_ACC stands for; 0: none */
     ReduceKind kind;
     Buffers *buffers; /* the buffers of sums and maxima; NULL: they must not be used */
-} Program;
+} LoweredProgram;
 
 /* Returns the number of the instruction that computes an expression; -1: no element-wise program
    can compute it. */
-static int emit_expr(Program *, Ex);
+static int emit_expr(LoweredProgram *, Ex);
 
-static int instruct(Program *p, Ex e, ScalarOp op, int a, int b, double k) {
+static int instruct(LoweredProgram *p, Ex e, ScalarOp op, int a, int b, double k) {
     if (a < 0 || b < 0 || p->ncode == STEP_CODE) return -1;
     p->from[p->ncode] = e;
     p->code[p->ncode] = (Scalar){.op = (uint8_t)op, .a = (uint8_t)a, .b = (uint8_t)b, .k = k};
     return p->ncode++;
 }
 
-static int instruct_number(Program *p, Ex e, double k) { return instruct(p, e, C_CONST, 0, 0, k); }
+static int instruct_number(LoweredProgram *p, Ex e, double k) {
+    return instruct(p, e, C_CONST, 0, 0, k);
+}
 
-static int read_view(Program *p, Ex e, const ExNode *x) {
+static int read_view(LoweredProgram *p, Ex e, const ExNode *x) {
     View v;
     if (!space_view(&p->space, x, &p->in[x->word], &v)) return -1;
     if (p->nview == VIEWS) return -1;
@@ -122,49 +124,49 @@ static int read_view(Program *p, Ex e, const ExNode *x) {
     return instruct(p, e, C_VIEW, p->nview++, 0, 0);
 }
 
-static bool is_number(Program *p, Ex e, double k) {
+static bool is_number(LoweredProgram *p, Ex e, double k) {
     double v;
     return ex_number(p->b->w, e, &v) && v == k;
 }
 
 /* Returns x if e is -1 * x, else 0. */
-static Ex negated_factor(Program *p, Ex e) {
+static Ex negated_factor(LoweredProgram *p, Ex e) {
     ExNode x;
     ex_get(p->b->w, e, &x);
     return x.kind != EX_MUL ? 0 : is_number(p, x.a, -1) ? x.b : is_number(p, x.b, -1) ? x.a : 0;
 }
 /* Returns x if e is 1/x, else 0. */
-static Ex inverted(Program *p, Ex e) {
+static Ex inverted(LoweredProgram *p, Ex e) {
     ExNode x;
     ex_get(p->b->w, e, &x);
     return x.kind == EX_FN && x.word == FN_RECIP ? x.a : 0;
 }
 
-static int instruct_pair(Program *p, Ex e, ScalarOp op, Ex a, Ex b) {
+static int instruct_pair(LoweredProgram *p, Ex e, ScalarOp op, Ex a, Ex b) {
     int x = emit_expr(p, a), y = x < 0 ? -1 : emit_expr(p, b);
     return instruct(p, e, op, x, y, 0);
 }
 
-static int emit_add(Program *p, Ex e, const ExNode *x) {
+static int emit_add(LoweredProgram *p, Ex e, const ExNode *x) {
     Ex minus_b = negated_factor(p, x->b), minus_a = negated_factor(p, x->a);
     if (minus_b) return instruct_pair(p, e, C_SUB, x->a, minus_b);
     return minus_a ? instruct_pair(p, e, C_SUB, x->b, minus_a)
                    : instruct_pair(p, e, C_ADD, x->a, x->b);
 }
 
-static int emit_mul(Program *p, Ex e, const ExNode *x) {
+static int emit_mul(LoweredProgram *p, Ex e, const ExNode *x) {
     Ex minus = negated_factor(p, e), over = inverted(p, x->b), under = inverted(p, x->a);
     if (minus) return instruct(p, e, C_NEG, emit_expr(p, minus), 0, 0);
     if (over) return instruct_pair(p, e, C_DIV, x->a, over);
     return under ? instruct_pair(p, e, C_DIV, x->b, under) : instruct_pair(p, e, C_MUL, x->a, x->b);
 }
 
-static int emit_max(Program *p, Ex e, const ExNode *x) {
+static int emit_max(LoweredProgram *p, Ex e, const ExNode *x) {
     if (is_number(p, x->b, 0)) return instruct(p, e, C_RELU, emit_expr(p, x->a), 0, 0);
     return instruct_pair(p, e, C_MAX, x->a, x->b);
 }
 
-static int emit_function(Program *p, Ex e, const ExNode *x) {
+static int emit_function(LoweredProgram *p, Ex e, const ExNode *x) {
     static const uint8_t op[FN_COUNT] = {
         [FN_RECIP] = C_RECIP, [FN_EXP] = C_EXP,     [FN_LOG] = C_LOG,         [FN_SQRT] = C_SQRT,
         [FN_ERF] = C_ERF,     [FN_TANH] = C_TANH,   [FN_SIGMOID] = C_SIGMOID, [FN_ABS] = C_ABS,
@@ -175,7 +177,7 @@ static int emit_function(Program *p, Ex e, const ExNode *x) {
                     x->word == FN_DELTA ? instruct_number(p, 0, 0) : 0, 0);
 }
 
-static int emit_where(Program *p, Ex e, const ExNode *x) {
+static int emit_where(LoweredProgram *p, Ex e, const ExNode *x) {
     int c = emit_expr(p, x->c), a = c < 0 ? -1 : emit_expr(p, x->a),
         b = a < 0 ? -1 : emit_expr(p, x->b);
     int y = instruct(p, e, C_WHERE, c, a < b ? a : b, 0);
@@ -183,10 +185,10 @@ static int emit_where(Program *p, Ex e, const ExNode *x) {
     return y;
 }
 
-static int emit_buffer(Program *, Ex, const ExNode *);
-static int emit_table(Program *, Ex);
+static int emit_buffer(LoweredProgram *, Ex, const ExNode *);
+static int emit_table(LoweredProgram *, Ex);
 
-static int emit_new(Program *p, Ex e) {
+static int emit_new(LoweredProgram *p, Ex e) {
     ExNode x;
     int64_t n;
     ex_get(p->b->w, e, &x);
@@ -210,7 +212,7 @@ static int emit_new(Program *p, Ex e) {
     }
 }
 
-static int emit_expr(Program *p, Ex e) {
+static int emit_expr(LoweredProgram *p, Ex e) {
     for (int j = 0; j < p->ncode; j++)
         if (p->from[j] == e) return j;
     return emit_new(p, e);
@@ -218,7 +220,7 @@ static int emit_expr(Program *p, Ex e) {
 
 /* Finds the only sum or maximum of the tree, if any. False: there are several, or the tree has an
    EX_IF or EX_TAKE. */
-static bool find_reduced(Program *p, Ex e) {
+static bool find_reduced(LoweredProgram *p, Ex e) {
     ExNode x;
     ex_get(p->b->w, e, &x);
     switch (x.kind) {
@@ -238,7 +240,7 @@ static bool find_reduced(Program *p, Ex e) {
 }
 
 /* Makes view[1] the input of the reduction: the output's axes, then the bound variables. */
-static bool reduction_view(Program *p) {
+static bool reduction_view(LoweredProgram *p) {
     ExNode x, body;
     LowerSpace s = p->space;
     ex_get(p->b->w, p->reduced, &x);
@@ -253,7 +255,7 @@ static bool reduction_view(Program *p) {
 static bool lower_program(StepBuf *b, Ex e, const LowerSpace *space, int nin, const View in[],
                           const View *out, Aid aid) {
     Buffers all = {.space = space, .tables = aid == TABLES};
-    Program p = {.b = b, .space = *space, .nin = nin, .in = in, .nview = 1, .view = {*out}};
+    LoweredProgram p = {.b = b, .space = *space, .nin = nin, .in = in, .nview = 1, .view = {*out}};
     if (aid != ALONE) p.buffers = &all;
     else if (!find_reduced(&p, e) || (p.reduced && !reduction_view(&p))) return false;
     int last = emit_expr(&p, e);
@@ -268,7 +270,7 @@ static bool lower_program(StepBuf *b, Ex e, const LowerSpace *space, int nin, co
 /* ---- sums and maxima in buffers */
 
 /* Lists the axes of the output along which the terms differ, then those of the bound variables. */
-static int term_axes(const Program *terms, int n, int axis[]) {
+static int term_axes(const LoweredProgram *terms, int n, int axis[]) {
     int count = 0;
     for (int a = 0; a < terms->space.n; a++) {
         bool kept = a >= n;
@@ -279,7 +281,7 @@ static int term_axes(const Program *terms, int n, int axis[]) {
 }
 /* Makes the terms one view over these axes: that of an input, or a buffer and a step that fills
    it. */
-static bool place_terms(Program *terms, int32_t dtype, int n, const int axis[], View *x) {
+static bool place_terms(LoweredProgram *terms, int32_t dtype, int n, const int axis[], View *x) {
     int64_t dim[STEP_RANK];
     for (int k = 1; k < terms->nview; k++) terms->view[k] = view_axes(&terms->view[k], n, axis);
     for (int k = 0; k < n; k++) dim[k] = terms->space.extent[axis[k]];
@@ -292,15 +294,15 @@ static bool place_terms(Program *terms, int32_t dtype, int n, const int axis[], 
     return true;
 }
 /* 16-bit floats are summed in float32. */
-static int32_t buffer_type(const Program *p) {
+static int32_t buffer_type(const LoweredProgram *p) {
     const int32_t dtype = p->view[0].dtype;
     return dtype == DT_FLOAT16 || dtype == DT_BFLOAT16 ? DT_FLOAT : dtype;
 }
 /* Adds steps that compute a sum or maximum for all places of the space; *seen views the results
    over the axes of the space. */
-static bool fill_buffer(Program *p, const LowerSpace *space, const ExNode *x, View *seen) {
+static bool fill_buffer(LoweredProgram *p, const LowerSpace *space, const ExNode *x, View *seen) {
     const int32_t dtype = buffer_type(p);
-    Program terms = {
+    LoweredProgram terms = {
         .b = p->b, .space = *space, .nin = p->nin, .in = p->in, .nview = 1, .buffers = p->buffers};
     int axis[STEP_RANK], last;
     View from, buffer;
@@ -319,7 +321,7 @@ static bool fill_buffer(Program *p, const LowerSpace *space, const ExNode *x, Vi
 }
 /* Finds or fills a buffer for e: one that covers all places of the output, if possible, so that it
    is computed once and can be shared. */
-static bool find_buffer(Program *p, Ex e, const ExNode *x, View *seen) {
+static bool find_buffer(LoweredProgram *p, Ex e, const ExNode *x, View *seen) {
     Buffers *r = p->buffers;
     const int steps = p->b->n, buffers = p->b->nbuffers, n = r->n;
     const char *const why = p->b->failure;
@@ -335,7 +337,7 @@ static bool find_buffer(Program *p, Ex e, const ExNode *x, View *seen) {
     return fill_buffer(p, &p->space, x, seen);
 }
 /* Emits a read of a buffer. *seen has its strides along the axes of the space. */
-static int read_buffer(Program *p, Ex e, View *seen) {
+static int read_buffer(LoweredProgram *p, Ex e, View *seen) {
     seen->rank = p->space.n;
     for (int a = 0; a < p->space.n; a++) {
         seen->dim[a] = p->space.extent[a];
@@ -344,7 +346,7 @@ static int read_buffer(Program *p, Ex e, View *seen) {
     p->view[p->nview] = *seen;
     return instruct(p, e, C_VIEW, p->nview++, 0, 0);
 }
-static int emit_buffer(Program *p, Ex e, const ExNode *x) {
+static int emit_buffer(LoweredProgram *p, Ex e, const ExNode *x) {
     const int32_t dtype = buffer_type(p);
     View seen;
     if (x->cond.n || (dtype != DT_FLOAT && dtype != DT_DOUBLE) || !find_buffer(p, e, x, &seen) ||
@@ -392,7 +394,7 @@ static bool space_whole(const LowerSpace *s) {
 }
 /* Finds the axes along which *e differs, and rewrites *e to be over them alone. If e contains sums,
    substitution gives them new variables, so e counts as different along every axis. */
-static int table_axes(const Program *p, Ex *e, int axis[]) {
+static int table_axes(const LoweredProgram *p, Ex *e, int axis[]) {
     World *w = p->b->w;
     Symbol from[SPACE_AXES] = {0};
     Poly to[SPACE_AXES] = {0};
@@ -408,7 +410,7 @@ static int table_axes(const Program *p, Ex *e, int axis[]) {
     *e = ex_subst(w, *e, p->space.n, from, to, NULL, 0);
     return n;
 }
-static int emit_table(Program *p, Ex e) {
+static int emit_table(LoweredProgram *p, Ex e) {
     const int32_t dtype = buffer_type(p);
     const LowerSpace *s = &p->space;
     int64_t dim[STEP_RANK], count = 1, all = 1;

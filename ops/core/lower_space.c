@@ -9,15 +9,15 @@
 #include <string.h>
 
 enum { DIGITS = 16 };
-typedef struct Line {
+typedef struct AffineLine {
     int64_t c, factor[SPACE_AXES];
-} Line; /* c + the sum of factor[a] * index on axis a */
+} AffineLine; /* c + the sum of factor[a] * index on axis a */
 typedef struct Digit {
     Poly of;
     int64_t unit, radix, factor;
 } Digit; /* factor * (floor(of / unit) mod radix); radix 0: without mod */
 typedef struct Offset {
-    Line line;
+    AffineLine line;
     int n;
     Digit digit[DIGITS];
 } Offset;
@@ -94,10 +94,10 @@ static bool join_offset(Offset *o) {
 
 /* Splits the line into m * high + low. False: floor(low / m) is not the same number *z
    everywhere. */
-static bool split_line(const LowerSpace *s, const Line *l, int64_t m, Line *high, Line *low,
-                       int64_t *z) {
+static bool split_line(const LowerSpace *s, const AffineLine *l, int64_t m, AffineLine *high,
+                       AffineLine *low, int64_t *z) {
     int64_t least = 0, most = 0;
-    *high = *low = (Line){0};
+    *high = *low = (AffineLine){0};
     low->c = least = most = l->c;
     for (int a = 0; a < s->n; a++) {
         if (s->extent[a] <= 1) continue;
@@ -114,9 +114,9 @@ static bool split_line(const LowerSpace *s, const Line *l, int64_t m, Line *high
 
 static bool line_of(const LowerSpace *, Offset *);
 
-static bool resolve_digit(const LowerSpace *s, const Digit *d, Line *out) {
+static bool resolve_digit(const LowerSpace *s, const Digit *d, AffineLine *out) {
     Offset of = {0};
-    Line high, low;
+    AffineLine high, low;
     int64_t z;
     if (!take_poly(s, d->of, 1, &of) || !line_of(s, &of) ||
         !split_line(s, &of.line, d->unit, &high, &low, &z))
@@ -124,7 +124,7 @@ static bool resolve_digit(const LowerSpace *s, const Digit *d, Line *out) {
     high.c += z;
     *out = high;
     if (!d->radix) return true;
-    if (!split_line(s, &high, d->radix, &(Line){0}, out, &z)) return false;
+    if (!split_line(s, &high, d->radix, &(AffineLine){0}, out, &z)) return false;
     out->c -= z * d->radix;
     return true;
 }
@@ -132,7 +132,7 @@ static bool resolve_digit(const LowerSpace *s, const Digit *d, Line *out) {
 static bool line_of(const LowerSpace *s, Offset *o) {
     while (join_offset(o)) {}
     for (int j = 0; j < o->n; j++) {
-        Line l;
+        AffineLine l;
         if (!resolve_digit(s, &o->digit[j], &l)) return false;
         o->line.c += o->digit[j].factor * l.c;
         for (int a = 0; a < s->n; a++) o->line.factor[a] += o->digit[j].factor * l.factor[a];

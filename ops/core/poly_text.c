@@ -23,12 +23,12 @@ typedef struct Printer {
     bool quoted; /* names are quoted, to tell them from indices and the like */
 } Printer;
 enum { COMPARED = 10 };
-typedef struct Part { /* one monomial, printed without its sign */
+typedef struct PolyPart { /* one monomial, printed without its sign */
     bool negative;
     uint32_t degree;
     const char *text;  /* including its coefficient */
     const char *names; /* its factors only */
-} Part;
+} PolyPart;
 
 static void print_sum(const Printer *, Poly, Text *);
 
@@ -121,7 +121,7 @@ static int by_text(const void *a, const void *b) {
 }
 
 static int by_part(const void *pa, const void *pb) {
-    const Part *a = pa, *b = pb;
+    const PolyPart *a = pa, *b = pb;
     return a->degree != b->degree ? (a->degree > b->degree ? -1 : 1) : strcmp(a->names, b->names);
 }
 
@@ -142,8 +142,9 @@ static const char *print_factors(const Printer *p, const Monomial *m) {
     return t.data ? t.data : "";
 }
 
-static Part print_part(const Printer *p, const Monomial *m) {
-    Part part = {.negative = m->coefficient < 0, .degree = m->degree, .names = print_factors(p, m)};
+static PolyPart print_part(const Printer *p, const Monomial *m) {
+    PolyPart part = {
+        .negative = m->coefficient < 0, .degree = m->degree, .names = print_factors(p, m)};
     uint64_t c = part.negative ? 0 - (uint64_t)m->coefficient : (uint64_t)m->coefficient;
     if (!m->degree) part.text = arena_format(p->w->scratch, "%llu", (unsigned long long)c);
     else if (c == 1) part.text = part.names;
@@ -155,7 +156,7 @@ static void print_sum(const Printer *p, Poly x, Text *t) {
     int n = 0, i = 0;
     PolyScan s = poly_scan(p->w, x);
     for (Monomial m; poly_next(&s, &m);) n++;
-    Part *part = ARENA_NEW(p->w->scratch, Part, n);
+    PolyPart *part = ARENA_NEW(p->w->scratch, PolyPart, n);
     s = poly_scan(p->w, x);
     for (Monomial m; poly_next(&s, &m);) part[i++] = print_part(p, &m);
     qsort(part, (size_t)n, sizeof *part, by_part);

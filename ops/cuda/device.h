@@ -24,7 +24,7 @@ typedef struct CudaOptions {
 /* Parses the options. Returns false if a word is not understood, which `why` names. */
 bool options_parse(const char *text, CudaOptions *, char *why, size_t n);
 
-typedef struct Held Held;
+typedef struct SharedConstant SharedConstant;
 typedef struct Memo Memo;
 typedef struct Library Library; /* one of NVIDIA's libraries (algorithms.h) */
 struct Device {
@@ -47,7 +47,7 @@ struct Device {
     char name[128], cache[OPTION_ROOM];
     bool no_memory;    /* some memory was lacking since this was last set to false */
     char failure[160]; /* the last call that failed and its error; "": none failed */
-    Held *held;
+    SharedConstant *held;
     Library *library[LIBRARIES]; /* cuBLASLt and cuDNN; NULL: not available */
     Memo *memo[MEMO_LISTS];
 };

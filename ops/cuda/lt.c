@@ -67,10 +67,10 @@ typedef struct Matrix {
     int64_t rows, columns, leading, batch_stride;
     bool turned;
 } Matrix;
-typedef struct Product {
+typedef struct LtProduct {
     Matrix left, right, result;
     int64_t batch;
-} Product;
+} LtProduct;
 
 /* Describes the last two axes of a view, transposed, as a column-major matrix. */
 static bool matrix_of(const View *v, Matrix *m) {
@@ -86,7 +86,7 @@ static bool matrix_of(const View *v, Matrix *m) {
 }
 /* Joins the batch axes of all three views into one, if they are contiguous in each view or have
    stride 0 throughout. */
-static bool batch_of(const Step *s, Product *p) {
+static bool batch_of(const Step *s, LtProduct *p) {
     Matrix *const m[] = {&p->result, &p->right, &p->left};
     const View *y = &s->view[0];
     int64_t inner = 1;
@@ -104,8 +104,8 @@ static bool batch_of(const Step *s, Product *p) {
     }
     return p->batch <= BATCH_MOST;
 }
-static bool product_of(const Step *s, Product *p) {
-    *p = (Product){.batch = 1};
+static bool product_of(const Step *s, LtProduct *p) {
+    *p = (LtProduct){.batch = 1};
     if (s->kind != S_GEMM) return false;
     for (int k = 0; k < 3; k++) {
         if (s->view[k].dtype != FLOAT) return false;
@@ -178,7 +178,7 @@ static bool prefer(Lt *l, Algorithm *w, const Step *s, uint64_t flags) {
                                                                  sizeof align);
     return good;
 }
-static bool describe_product(Lt *l, Algorithm *w, const Product *p, cublasLtEpilogue_t e) {
+static bool describe_product(Lt *l, Algorithm *w, const LtProduct *p, cublasLtEpilogue_t e) {
     const cublasOperation_t left = p->left.turned ? CUBLAS_OP_T : CUBLAS_OP_N,
                             right = p->right.turned ? CUBLAS_OP_T : CUBLAS_OP_N;
     static const cublasComputeType_t type[] = {
@@ -244,14 +244,14 @@ static int ask(Lt *l, Algorithm *w, const Step *s, uint64_t flags) {
 /* Whether a bias can be part of the product. On GPUs older than sm_80, cuBLASLt does not add it to
    all elements if the columns of the result are not adjacent
    (github.com/dfyz/cublaslt-bias-epilogue). */
-static bool adds_bias(const Lt *l, const Product *p) {
+static bool adds_bias(const Lt *l, const LtProduct *p) {
     return l->device->capability >= 80 || p->result.leading == p->result.rows;
 }
 /* Finds all algorithms that the heuristics know, with their descriptors. If the heuristics know no
    exact one, they are asked for any, of which those that are exact after all are taken. */
 static Algorithm *find_algorithms(Lt *l, const Step *s, bool *rest) {
     const bool exact = l->device->options.arithmetic == ARITHMETIC_FP32;
-    Product p;
+    LtProduct p;
     cublasLtEpilogue_t e;
     int bias;
     if (!product_of(s, &p)) return NULL;

@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-struct Held {
-    Held *next;
+struct SharedConstant {
+    SharedConstant *next;
     Digest digest;
     size_t size, users;
     void *memory;
@@ -45,22 +45,23 @@ int memory_copy(Device *d, void *to, const void *from, size_t bytes, CopyDirecti
 
 void *memory_hold(Device *d, const void *bytes, size_t n) {
     const Digest digest = digest_of(bytes, n);
-    for (Held *h = d->held; h; h = h->next)
+    for (SharedConstant *h = d->held; h; h = h->next)
         if (h->size == n && digest_same(h->digest, digest)) return h->users++, h->memory;
-    Held *h = malloc(sizeof *h);
+    SharedConstant *h = malloc(sizeof *h);
     if (!h) d->no_memory = true;
     void *memory = h ? memory_take(d, n) : NULL;
     if (!memory || memory_copy(d, memory, bytes, n, COPY_TO_DEVICE)) {
         memory_give(d, memory);
         return free(h), NULL;
     }
-    *h = (Held){.next = d->held, .digest = digest, .size = n, .users = 1, .memory = memory};
+    *h = (SharedConstant){
+        .next = d->held, .digest = digest, .size = n, .users = 1, .memory = memory};
     d->held = h;
     return memory;
 }
 void memory_drop(Device *d, void *memory) {
-    for (Held **at = &d->held; *at && memory; at = &(*at)->next) {
-        Held *h = *at;
+    for (SharedConstant **at = &d->held; *at && memory; at = &(*at)->next) {
+        SharedConstant *h = *at;
         if (h->memory != memory) continue;
         if (--h->users) return;
         *at = h->next;

@@ -13,7 +13,7 @@ enum { SIDE = 16, DEPTH = 16 }; /* a thread block has SIDE x SIDE threads; DEPTH
 static const int tile_of[] = {0, 4, 2, 8, 1};
 enum { VARIANTS = sizeof tile_of / sizeof *tile_of };
 
-typedef struct Product {
+typedef struct TiledProduct {
     int64_t m, n, k, batch;              /* rows, columns, terms of a sum, products */
     bool a_by_terms, b_by_terms;         /* the terms of an operand are adjacent in memory */
     bool column_major;                   /* the rows of the output are adjacent in memory */
@@ -23,7 +23,7 @@ typedef struct Product {
     const char *(*a)(Gen *, char class); /* the text of the element (m, k); may add lines first */
     void (*b)(Gen *, char class);        /* adds lines that set e (0 before) to element (k, n) */
     void (*index)(Gen *);                /* adds lines that declare the output's index for (m, n) */
-} Product;
+} TiledProduct;
 
 /* ---- gemm */
 static int rank_of(const Gen *g) { return g->step->view[0].rank; }
@@ -50,21 +50,21 @@ static void gemm_b(Gen *g, char class) {
 static void gemm_index(Gen *g) {
     line(g, "const place_t i%d = m, i%d = n;", rank_of(g) - 2, rank_of(g) - 1);
 }
-static Product gemm_product(const Step *s) {
+static TiledProduct gemm_product(const Step *s) {
     const View *y = &s->view[0], *a = &s->view[1], *b = &s->view[2];
     const int r = y->rank;
-    return (Product){.m = y->dim[r - 2],
-                     .n = y->dim[r - 1],
-                     .k = a->dim[r - 1],
-                     .batch = dims_product(y, 0, r - 2),
-                     .a_by_terms = a->stride[r - 1] == 1,
-                     .b_by_terms = b->stride[r - 2] == 1 && b->stride[r - 1] != 1,
-                     .column_major = y->stride[r - 2] == 1 && y->stride[r - 1] != 1,
-                     .places = gemm_places,
-                     .column = gemm_column,
-                     .a = gemm_a,
-                     .b = gemm_b,
-                     .index = gemm_index};
+    return (TiledProduct){.m = y->dim[r - 2],
+                          .n = y->dim[r - 1],
+                          .k = a->dim[r - 1],
+                          .batch = dims_product(y, 0, r - 2),
+                          .a_by_terms = a->stride[r - 1] == 1,
+                          .b_by_terms = b->stride[r - 2] == 1 && b->stride[r - 1] != 1,
+                          .column_major = y->stride[r - 2] == 1 && y->stride[r - 1] != 1,
+                          .places = gemm_places,
+                          .column = gemm_column,
+                          .a = gemm_a,
+                          .b = gemm_b,
+                          .index = gemm_index};
 }
 static void gemm_single(Gen *g) {
     const View *y = &g->step->view[0];
@@ -136,29 +136,29 @@ static void conv_index(Gen *g) {
     line(g, "const place_t i1 = group * (place_t)%lld + m;",
          (long long)(g->step->view[0].dim[1] / g->step->param[CONV_GROUP]));
 }
-static Product conv_product(const Step *s) {
+static TiledProduct conv_product(const Step *s) {
     const View *y = &s->view[0], *w = &s->view[2];
     const int64_t group = s->param[CONV_GROUP] ? s->param[CONV_GROUP] : 1;
-    return (Product){.m = y->dim[1] / group,
-                     .n = y->dim[0] * dims_product(y, 2, y->rank),
-                     .k = dims_product(w, 1, w->rank),
-                     .batch = group,
-                     .a_by_terms = w->stride[w->rank - 1] == 1,
-                     .b_by_terms = false,
-                     .column_major = y->stride[1] == 1 && y->stride[y->rank - 1] != 1,
-                     .places = conv_places,
-                     .column = conv_column,
-                     .a = conv_a,
-                     .b = conv_b,
-                     .index = conv_index};
+    return (TiledProduct){.m = y->dim[1] / group,
+                          .n = y->dim[0] * dims_product(y, 2, y->rank),
+                          .k = dims_product(w, 1, w->rank),
+                          .batch = group,
+                          .a_by_terms = w->stride[w->rank - 1] == 1,
+                          .b_by_terms = false,
+                          .column_major = y->stride[1] == 1 && y->stride[y->rank - 1] != 1,
+                          .places = conv_places,
+                          .column = conv_column,
+                          .a = conv_a,
+                          .b = conv_b,
+                          .index = conv_index};
 }
-static Product product_of(const Step *s) {
+static TiledProduct product_of(const Step *s) {
     return s->kind == S_GEMM ? gemm_product(s) : conv_product(s);
 }
 
 /* ---- tiles */
 /* Adds lines that fill as[DEPTH][size] or bs[DEPTH][size], with zeros beyond the matrix. */
-static void load_tile(Gen *g, const Product *p, bool is_a, char class) {
+static void load_tile(Gen *g, const TiledProduct *p, bool is_a, char class) {
     const char *const outer = is_a ? "m" : "n", *const part = is_a ? "as" : "bs";
     const bool by_terms = is_a ? p->a_by_terms : p->b_by_terms;
     const int size = SIDE * p->tile, fast = by_terms ? DEPTH : size;
@@ -176,7 +176,7 @@ static void load_tile(Gen *g, const Product *p, bool is_a, char class) {
     line(g, by_terms ? "%s[%s][s] = e;" : "%s[s][%s] = e;", part, lane);
     line(g, "}");
 }
-static void tile_sums(Gen *g, const Product *p, char class) {
+static void tile_sums(Gen *g, const TiledProduct *p, char class) {
     const char *T = class_name(class), *a = p->column_major ? "tx" : "ty",
                *b = p->column_major ? "ty" : "tx";
     line(g, "UNROLL");
@@ -193,7 +193,7 @@ static void tile_sums(Gen *g, const Product *p, char class) {
     line(g, "}");
     line(g, "}");
 }
-static void tile_results(Gen *g, const Product *p, char class) {
+static void tile_results(Gen *g, const TiledProduct *p, char class) {
     line(g, "UNROLL");
     line(g, "for (int u = 0; u < %d; u++) {", p->tile);
     line(g, "UNROLL");
@@ -207,7 +207,7 @@ static void tile_results(Gen *g, const Product *p, char class) {
     line(g, "}");
     line(g, "}");
 }
-static void tiles_write(Gen *g, const Product *p) {
+static void tiles_write(Gen *g, const TiledProduct *p) {
     const char class = sum_class(g->step, 2), *T = class_name(class);
     const int size = SIDE * p->tile;
     const int64_t down = (p->m + size - 1) / size, across = (p->n + size - 1) / size;
@@ -236,11 +236,11 @@ static void tiles_write(Gen *g, const Product *p) {
 
 /* ---- Variants: only tiles that are not mostly empty. Those that keep every multiprocessor busy
    come first. */
-static bool tile_fits(const Product *p, int tile) {
+static bool tile_fits(const TiledProduct *p, int tile) {
     const int64_t half = SIDE * tile / 2;
     return tile == 0 || (p->m * p->n > half * half && (tile == 1 || (p->m > half && p->n > half)));
 }
-static int variant_tile(const Product *p, int variant) {
+static int variant_tile(const TiledProduct *p, int variant) {
     enum { BUSY = 128 }; /* thread blocks that keep a GPU busy */
     int order[VARIANTS], n = 0;
     for (int few = 0; few < 2; few++)
@@ -254,13 +254,13 @@ static int variant_tile(const Product *p, int variant) {
     return thin ? order[(variant + n - 1) % n] : order[variant];
 }
 int product_variants(const Step *s) {
-    const Product p = product_of(s);
+    const TiledProduct p = product_of(s);
     int n = 0;
     for (int k = 0; k < VARIANTS; k++) n += tile_fits(&p, tile_of[k]);
     return n;
 }
 void product_write(Gen *g, int variant) {
-    Product p = product_of(g->step);
+    TiledProduct p = product_of(g->step);
     p.tile = variant_tile(&p, variant);
     if (p.tile) tiles_write(g, &p);
     else if (g->step->kind == S_GEMM) gemm_single(g);

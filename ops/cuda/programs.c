@@ -18,12 +18,12 @@ typedef struct Node {
     const int64_t *words, *cond; /* the node's other words, and those of its condition */
     int temporary;               /* the temporary that holds the value in this scope; -1: none */
 } Node;
-typedef struct Program {
+typedef struct ProgramKernel {
     int64_t rank, nvar, nreg, nnode, root;
     const int64_t *extent;
     const int64_t **reg;
     Node *node;
-} Program;
+} ProgramKernel;
 
 /* ---- Decoding. */
 static const int64_t *skip_affine(const int64_t *w) { return w + 2 + 2 * w[1]; }
@@ -55,14 +55,14 @@ static const int64_t *read_node(const int64_t *w, Node *x) {
     default: x->a = w[0], x->b = w[1]; return w + 2;
     }
 }
-static bool read_program(const Step *s, Program *p) {
+static bool read_program(const Step *s, ProgramKernel *p) {
     const int64_t *w = s->param;
-    *p = (Program){.rank = w[LOOP_HEAD_RANK],
-                   .nvar = w[LOOP_HEAD_VARS],
-                   .nreg = w[LOOP_HEAD_REGISTERS],
-                   .nnode = w[LOOP_HEAD_NODES],
-                   .root = w[LOOP_HEAD_ROOT],
-                   .extent = w + LOOP_HEAD};
+    *p = (ProgramKernel){.rank = w[LOOP_HEAD_RANK],
+                         .nvar = w[LOOP_HEAD_VARS],
+                         .nreg = w[LOOP_HEAD_REGISTERS],
+                         .nnode = w[LOOP_HEAD_NODES],
+                         .root = w[LOOP_HEAD_ROOT],
+                         .extent = w + LOOP_HEAD};
     w += LOOP_HEAD + p->nvar;
     p->reg = calloc((size_t)p->nreg + 1, sizeof *p->reg);
     p->node = calloc((size_t)p->nnode + 1, sizeof *p->node);
@@ -76,7 +76,7 @@ static bool read_program(const Step *s, Program *p) {
     for (int64_t j = 0; j < p->nnode; j++) w = read_node(w, &p->node[j]);
     return true;
 }
-static void free_program(Program *p) {
+static void free_program(ProgramKernel *p) {
     free(p->reg);
     free(p->node);
 }
@@ -108,7 +108,7 @@ static bool has_64_bits(const Step *s) {
     return wide;
 }
 int loop_variants(const Step *s) {
-    Program p;
+    ProgramKernel p;
     if (!step_has_loop(s)) return 0;
     if (has_floats(s)) return 1;
     if (has_64_bits(s)) return 0;
@@ -119,8 +119,8 @@ int loop_variants(const Step *s) {
 }
 
 /* ---- The text of index polynomials, in int64. */
-static const char *affine(Gen *g, const Program *p, const int64_t *w);
-static const char *register_text(Gen *g, const Program *p, const int64_t *w) {
+static const char *affine(Gen *g, const ProgramKernel *p, const int64_t *w);
+static const char *register_text(Gen *g, const ProgramKernel *p, const int64_t *w) {
     const char *a = affine(g, p, w + 1);
     const int64_t *more = skip_affine(w + 1);
     switch (w[0]) {
@@ -130,7 +130,7 @@ static const char *register_text(Gen *g, const Program *p, const int64_t *w) {
     default: return say(g, "(%s * %s)", a, affine(g, p, more));
     }
 }
-static const char *affine(Gen *g, const Program *p, const int64_t *w) {
+static const char *affine(Gen *g, const ProgramKernel *p, const int64_t *w) {
     const char *sum = w[0] || !w[1] ? say(g, "%lldLL", (long long)w[0]) : "";
     for (int64_t j = 0; j < w[1]; j++) {
         const int64_t k = w[2 + 2 * j], r = w[3 + 2 * j];
@@ -140,7 +140,7 @@ static const char *affine(Gen *g, const Program *p, const int64_t *w) {
     }
     return say(g, "(%s)", sum);
 }
-static const char *condition(Gen *g, const Program *p, const int64_t *w) {
+static const char *condition(Gen *g, const ProgramKernel *p, const int64_t *w) {
     const char *all = "";
     for (int64_t n = *w++; n > 0; n--) {
         all =
@@ -151,22 +151,22 @@ static const char *condition(Gen *g, const Program *p, const int64_t *w) {
 }
 
 /* ---- Scopes. The temporaries of a scope are forgotten when it ends. */
-static int *scope_open(Gen *g, const Program *p) {
+static int *scope_open(Gen *g, const ProgramKernel *p) {
     int *kept = malloc(sizeof *kept * (size_t)(p->nnode + 1));
     if (!kept) g->out->failed = true;
     for (int64_t k = 0; kept && k < p->nnode; k++) kept[k] = p->node[k].temporary;
     return kept;
 }
-static void scope_close(const Program *p, int *kept) {
+static void scope_close(const ProgramKernel *p, int *kept) {
     for (int64_t k = 0; kept && k < p->nnode; k++) p->node[k].temporary = kept[k];
     free(kept);
 }
 
 /* ---- Nodes. Each function adds lines and returns the number of the temporary that holds the
    value. */
-static int node_lines(Gen *g, const Program *p, int64_t id);
+static int node_lines(Gen *g, const ProgramKernel *p, int64_t id);
 
-static const char *element_of_input(Gen *g, const Program *p, const Node *x) {
+static const char *element_of_input(Gen *g, const ProgramKernel *p, const Node *x) {
     const int view = (int)x->words[0] + 1;
     const View *v = &g->step->view[view];
     const int64_t *w = x->words + 2;
@@ -199,7 +199,7 @@ static const char *pair_text(Gen *g, int64_t kind, int a, int b) {
     default: return say(g, "pow(r%d, r%d)", a, b);
     }
 }
-static const char *simple_text(Gen *g, const Program *p, const Node *x) {
+static const char *simple_text(Gen *g, const ProgramKernel *p, const Node *x) {
     double real;
     switch (x->kind) {
     case LOOP_NODE_NUM:
@@ -215,14 +215,14 @@ static const char *simple_text(Gen *g, const Program *p, const Node *x) {
 }
 
 /* Adds the lines `r = node; }` as a scope of its own. */
-static void branch(Gen *g, const Program *p, int r, int64_t id) {
+static void branch(Gen *g, const ProgramKernel *p, int r, int64_t id) {
     int *kept = scope_open(g, p);
     const int a = node_lines(g, p, id);
     line(g, "r%d = r%d;", r, a);
     line(g, "}");
     scope_close(p, kept);
 }
-static void choice_lines(Gen *g, const Program *p, const Node *x, int r) {
+static void choice_lines(Gen *g, const ProgramKernel *p, const Node *x, int r) {
     const char *when = x->kind == LOOP_NODE_IF ? condition(g, p, x->cond)
                                                : say(g, "r%d != 0", node_lines(g, p, x->c));
     line(g, "double r%d;", r);
@@ -231,7 +231,7 @@ static void choice_lines(Gen *g, const Program *p, const Node *x, int r) {
     line(g, "else {");
     branch(g, p, r, x->b);
 }
-static void take_lines(Gen *g, const Program *p, const Node *x, int r) {
+static void take_lines(Gen *g, const ProgramKernel *p, const Node *x, int r) {
     const int at = node_lines(g, p, x->a);
     const long long variable = (long long)x->c;
     line(g, "double r%d = NAN;", r);
@@ -239,7 +239,7 @@ static void take_lines(Gen *g, const Program *p, const Node *x, int r) {
     line(g, "if (x%lld >= 0) {", variable);
     branch(g, p, r, x->b);
 }
-static void sum_lines(Gen *g, const Program *p, const Node *x, int r) {
+static void sum_lines(Gen *g, const ProgramKernel *p, const Node *x, int r) {
     const bool sum = x->kind == LOOP_NODE_SUM;
     line(g, "double r%d = %s;", r, sum ? "0" : "-INFINITY");
     for (int64_t j = 0; j < x->count; j++) {
@@ -254,7 +254,7 @@ static void sum_lines(Gen *g, const Program *p, const Node *x, int r) {
     scope_close(p, kept);
     for (int64_t j = 0; j <= x->count; j++) line(g, "}");
 }
-static int node_lines(Gen *g, const Program *p, int64_t id) {
+static int node_lines(Gen *g, const ProgramKernel *p, int64_t id) {
     Node *x = &p->node[id];
     if (x->temporary >= 0) return x->temporary;
     const int r = g->next++;
@@ -270,7 +270,7 @@ static int node_lines(Gen *g, const Program *p, int64_t id) {
 
 void loop_write(Gen *g) {
     const View *y = &g->step->view[0];
-    Program p;
+    ProgramKernel p;
     if (!read_program(g->step, &p)) g->out->failed = true;
     else {
         each_element(g, dims_product(y, 0, y->rank));

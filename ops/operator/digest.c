@@ -15,7 +15,7 @@ enum { INPUTS = 9, ALIKE = 6, LISTS = 2 * RANK_MAX, NAME = 64 };
 typedef enum SizesForm { SYMBOLS, SOME_ONES, NUMBERS, SIZES_FORMS } SizesForm;
 /* How list attributes are filled: one symbol per axis; two per axis; two per axis, zero for every
    other axis; two in all; one per spatial axis; the axes backwards; the sizes of input 0 unchanged;
-   doubled; with the last two merged. DEFAULTS: every attribute but words has its default. */
+   doubled; with the last two merged. DEFAULTS: every attribute but enums has its default. */
 typedef enum ListForm {
     AN_AXIS,
     TWO_AN_AXIS,
@@ -30,7 +30,7 @@ typedef enum ListForm {
     LIST_FORMS
 } ListForm;
 /* The family covers every rank and axis; beyond the common ranks and axes, sizes are symbols only.
-   If there are more than WORDS_ALL combinations of words, at most two words at a time differ from
+   If there are more than WORDS_ALL combinations of enum values, at most two at a time differ from
    their first value. */
 enum { RANKS = RANK_MAX + 1, PATTERNS = 4, COMMON_RANK = 5, COMMON_AXIS = 2, WORDS_ALL = 64 };
 typedef enum TypesForm { ONE_TYPE, BYTES, BYTES_OF_FLOAT, TYPES_FORMS } TypesForm;
@@ -42,7 +42,7 @@ typedef struct Variant {
                           it */
     SizesForm sizes;
     ListForm list;
-    int axis, words; /* axis: of attributes that are axes; words: the values of all word attributes
+    int axis, words; /* axis: of attributes that are axes; words: the values of all enum attributes
                         as one number */
 } Variant;
 typedef struct Family {
@@ -113,9 +113,9 @@ static void family_attribute(Family *f, const AttrDef *d, Variant *v, int k, Att
     out->ints = (PolyList){n, f->list[k]};
     if (d->kind == A_REAL)
         out->real = v->numbers ? ex_rational(f->w, 2 * k - 1, 3) : ex_param(f->w, d->name);
-    if (d->kind == A_DTYPE) out->word = (int)v->dtype;
+    if (d->kind == A_DTYPE) out->enum_value = (int)v->dtype;
     if (d->kind != A_ENUM) return;
-    out->word = v->words % word_count(d);
+    out->enum_value = v->words % word_count(d);
     v->words /= word_count(d);
 }
 
@@ -184,7 +184,7 @@ static int next_digit(int *n, int radix) {
     return digit;
 }
 static bool is_common(const Variant *v) { return v->rank <= COMMON_RANK && v->axis <= COMMON_AXIS; }
-/* The number of word attributes that do not have their first value. */
+/* The number of enum attributes that do not have their first value. */
 static int words_changed(const Family *f, int words) {
     int n = 0;
     for (const AttrDef *d = f->op->attrs; d && d->name; d++)

@@ -141,7 +141,7 @@ Dims ints_dims(Call *c, int attr) {
     return d;
 }
 Poly intof(Call *c, int attr) { return ints(c, attr).n ? ints(c, attr).v[0] : 0; }
-int word(Call *c, int attr) { return c->attr[attr].word; }
+int enum_value(Call *c, int attr) { return c->attr[attr].enum_value; }
 Ex real(Call *c, int attr) { return c->attr[attr].real; }
 bool bits_of(Call *c, int attr, int64_t *out) {
     double x;

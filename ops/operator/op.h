@@ -33,7 +33,7 @@ int rank_of(Call *, int input); /* the number of its axes; 0 if it is omitted */
 PolyList ints(Call *, int attr);  /* the entries of an A_INTS, or the one entry of an A_INT */
 Dims ints_dims(Call *, int attr); /* the entries of an A_INTS as Dims, at most RANK_MAX of them */
 Poly intof(Call *, int attr);     /* an A_INT; 0 if it has no value */
-int word(Call *, int attr);       /* an A_ENUM: the position of the word in the attribute's list */
+int enum_value(Call *, int attr); /* an A_ENUM: the position in the list of words */
 Ex real(Call *, int attr);        /* an A_REAL */
 /* For params(): stores an A_REAL as the bits of a double; false: it is not a number. */
 bool bits_of(Call *, int attr, int64_t *out);

@@ -44,7 +44,7 @@ typedef struct Call {
      NAME=input:K        input K alone; such inputs are not inputs of our node, the others keep
                          their order
      NAME=input:K[]      likewise; a single number is written as a list of one
-     NAME=THEIRS^        like NAME=THEIRS; a word is written in capitals
+     NAME=THEIRS^        like NAME=THEIRS; an enum's word is written in capitals
      INPUT=list:THEIRS   our input of this name is a constant, their attribute THEIRS; if the node
                          lacks it, the input is omitted. INPUT=number:THEIRS: one number
      NAME=VALUE!         our attribute has a fixed value in text form: axis=1!
@@ -53,11 +53,11 @@ typedef struct Call {
      THEIRS:ignore       has no effect on the outputs that we keep; not written
      X:SPECIAL           a special item, found by its name among the operator's own (Op.items) or
                          the shared ones (graphs/onnx/items.def, which describes them)
-   A list of integers is read from a list, a single integer, or a computable integer input; a word
-   from an integer (its number) or a string (the word itself, in lower case). A float becomes the
-   shortest decimal that rounds to it, as a rational: 0.01, not 0.00999999977. Axes may be negative:
-   signatures normalize them. `until` is the last opset of this spelling; 0: still valid. The list
-   of entries ends with {0}. */
+   A list of integers is read from a list, a single integer, or a computable integer input; an enum
+   from an integer (the position of its word) or a string (the word, in lower case). A float becomes
+   the shortest decimal that rounds to it, as a rational: 0.01, not 0.00999999977. Axes may be
+   negative: signatures normalize them. `until` is the last opset of this spelling; 0: still valid.
+   The list of entries ends with {0}. */
 typedef struct OnnxMap {
     const char *domain, *type;
     int since, until;

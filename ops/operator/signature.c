@@ -26,10 +26,10 @@ typedef struct Ops {
     Column stamps;  /* a uint32_t for each expression */
     uint32_t stamp;
 } Ops;
-typedef struct Record { /* the record of a signature, followed by the types of its inputs */
+typedef struct SigRecord { /* the record of a signature, followed by the types of its inputs */
     const Op *op;
     uint32_t attrs, nin, nout, none;
-} Record;
+} SigRecord;
 
 void world_init_ops(World *w) {
     Ops *ops = ARENA_NEW(w->arena, Ops, 1);
@@ -146,11 +146,11 @@ Sig sig_intern(World *w, const Op *op, const Attr *attr, int nin, const TypeId i
     if (!variadic) nout = outputs;
     while (nin > 0 && !in[nin - 1]) nin--; /* drops omitted inputs at the end */
     AttrsId attrs = normal_attrs(w, op, attr, nin && in[0] ? type_get(w, in[0])->dim.n : 0);
-    size_t bytes = sizeof(Record) + sizeof(TypeId) * (size_t)nin;
-    uint32_t stack[sizeof(Record) / 4 + INPUTS_ON_STACK];
+    size_t bytes = sizeof(SigRecord) + sizeof(TypeId) * (size_t)nin;
+    uint32_t stack[sizeof(SigRecord) / 4 + INPUTS_ON_STACK];
     uint32_t *record = nin <= INPUTS_ON_STACK ? stack : arena_alloc(w->arena, bytes);
-    memcpy(record, &(Record){op, attrs, (uint32_t)nin, (uint32_t)nout, 0}, sizeof(Record));
-    if (nin) memcpy(record + sizeof(Record) / 4, in, sizeof(TypeId) * (size_t)nin);
+    memcpy(record, &(SigRecord){op, attrs, (uint32_t)nin, (uint32_t)nout, 0}, sizeof(SigRecord));
+    if (nin) memcpy(record + sizeof(SigRecord) / 4, in, sizeof(TypeId) * (size_t)nin);
     Sig sig = intern_put(w->table[TABLE_SIG], record, bytes);
     if (!entry_of(w, sig)) {
         SigEntry *e = entry_new(w, op, attrs, nin, in, nout, inputs_fit(w, op, nin, in));
@@ -160,7 +160,7 @@ Sig sig_intern(World *w, const Op *op, const Attr *attr, int nin, const TypeId i
 }
 const SigInfo *sig_info(World *w, Sig sig) { return &entry_of(w, sig)->info; }
 void sig_attr(const World *w, Sig sig, Attr *out) {
-    const Record *r = intern_get(w->table[TABLE_SIG], sig, NULL);
+    const SigRecord *r = intern_get(w->table[TABLE_SIG], sig, NULL);
     attrs_get(w, r->op->attrs, r->attrs, out);
 }
 

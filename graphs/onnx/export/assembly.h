@@ -10,12 +10,12 @@
 typedef struct Table32 {
     uint32_t *v, room;
 } Table32;
-typedef struct Job { /* a node that the new file needs and that is not written yet */
+typedef struct AssemblyJob { /* a node that the new file needs and that is not written yet */
     /* A node of the old file to copy, or -1: write the node that computes `value`. */
     int onnx;
     Value value;
     int place; /* write it near the node at this position of the old file */
-} Job;
+} AssemblyJob;
 typedef struct Assembly {
     Model *m;
     World *w;
@@ -50,7 +50,7 @@ typedef struct Assembly {
     Table32 keep, made;
     Intern *node_name; /* the names of old and new nodes, which ONNX Runtime wants to be unique */
     int njob, job_room, nnode, node_room, serial;
-    Job *job;
+    AssemblyJob *job;
     FileNode *node;
     FilePlan *plan; /* the result */
     int constant_room, import_room;
@@ -81,7 +81,7 @@ void assembly_identity(Assembly *, NameId from, NameId to, int place);
 /* Makes sure that a value exists under exactly this name: that of an output, or one that a subgraph
    uses. */
 void assembly_need_exact(Assembly *, NameId, Value, int place);
-void assembly_job(Assembly *, Job);
+void assembly_job(Assembly *, AssemblyJob);
 void assembly_node(Assembly *, FileNode);
 
 /* assembly_write.c: writes all jobs and what they need in turn. Returns false with the error set if

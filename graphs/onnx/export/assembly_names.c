@@ -10,7 +10,7 @@ void table_set(Arena *a, Table32 *t, uint32_t key, uint32_t value) {
     t->v[key] = value;
 }
 
-void assembly_job(Assembly *p, Job job) {
+void assembly_job(Assembly *p, AssemblyJob job) {
     ARENA_GROW(p->a, p->job, p->job_room, p->njob + 1);
     p->job[p->njob++] = job;
 }
@@ -48,7 +48,7 @@ NameId assembly_new_name(Assembly *p, Value v, int *place) {
 static void need_node(Assembly *p, int i) {
     if (p->queued[i]) return;
     p->queued[i] = true;
-    assembly_job(p, (Job){.onnx = i, .place = i});
+    assembly_job(p, (AssemblyJob){.onnx = i, .place = i});
 }
 
 static void need_name(Assembly *p, NameId id) {
@@ -62,7 +62,7 @@ NameId assembly_name(Assembly *p, Value v, int place) {
     NameId id = table_get(&p->name, v);
     if (id) return need_name(p, id), id;
     id = assembly_new_name(p, v, &place);
-    assembly_job(p, (Job){.value = v, .onnx = -1, .place = place});
+    assembly_job(p, (AssemblyJob){.value = v, .onnx = -1, .place = place});
     return id;
 }
 

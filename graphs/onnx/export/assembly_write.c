@@ -191,7 +191,7 @@ static bool write_expanded(Assembly *p, Node n, int place, const char *why) {
             continue;
         }
         table_set(p->a, &p->name, out[k], mine);
-        assembly_job(p, (Job){.value = out[k], .onnx = -1, .place = place});
+        assembly_job(p, (AssemblyJob){.value = out[k], .onnx = -1, .place = place});
     }
     return true;
 }
@@ -228,7 +228,7 @@ static bool mark_done(Assembly *p, Table32 *done, Value v) {
 bool assembly_write(Assembly *p) {
     Table32 done = {0};
     while (p->njob) {
-        Job job = p->job[--p->njob];
+        AssemblyJob job = p->job[--p->njob];
         if (job.onnx >= 0) copy_node(p, job.onnx);
         else if (!mark_done(p, &done, job.value) && !write_value(p, job.value, job.place))
             return false;

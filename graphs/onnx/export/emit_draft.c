@@ -198,8 +198,8 @@ bool draft_put(Draft *d, const char *name, int attr) {
                    ? draft_int(d, name, i)
                    : draft_fail(
                          d, "a number that depends on sizes where ONNX needs a constant attribute");
-    if (def->kind == A_ENUM) return put_word(d, name, def, a->word);
-    if (def->kind == A_DTYPE) return draft_int(d, name, a->word);
+    if (def->kind == A_ENUM) return put_word(d, name, def, a->enum_value);
+    if (def->kind == A_DTYPE) return draft_int(d, name, a->enum_value);
     if (def->kind != A_REAL || !ex_number(d->w, a->real, &real))
         return draft_fail(d, "a number that is a symbolic variable");
     draft_new(d, name, ONNX_ATTR_FLOAT)->f = (float)real;

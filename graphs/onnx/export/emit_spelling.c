@@ -251,7 +251,7 @@ bool export_resize(Draft *d, int attr) {
 bool export_value_tensor(Draft *d, int attr) {
     int at = draft_attr(d, "dtype");
     double value;
-    DType dtype = at < 0 ? DT_FLOAT : (DType)d->attr[at].word;
+    DType dtype = at < 0 ? DT_FLOAT : (DType)d->attr[at].enum_value;
     if (!ex_number(d->w, d->attr[attr].real, &value) || !element_readable(dtype))
         return draft_fail(d, "a number that is a symbolic variable");
     char *bytes = arena_alloc(d->w->arena, 16);
@@ -265,11 +265,11 @@ bool export_value_tensor(Draft *d, int attr) {
 }
 
 static Value cast_value(World *w, Value v, DType dtype) {
-    Attr attr[ATTRS_MAX] = {{.word = 0}};
+    Attr attr[ATTRS_MAX] = {{.enum_value = 0}};
     bool given[ATTRS_MAX] = {0};
     const char *why;
     const int to = attrs_find(op_cast.attrs, "to");
-    attr[to].word = (int)dtype;
+    attr[to].enum_value = (int)dtype;
     given[to] = true;
     return v && node_attrs(w, &op_cast, v, given, attr, &why)
                ? node_make(w, &op_cast, attr, 1, &v, 1, &why)
@@ -287,7 +287,7 @@ static Value scalar_value(Draft *d, Poly p, DType dtype) {
 }
 bool export_range(Draft *d, int attr) {
     PolyList start = draft_list(d, "start"), n = draft_list(d, "n"), step = draft_list(d, "step");
-    DType dtype = (DType)d->attr[draft_attr(d, "dtype")].word;
+    DType dtype = (DType)d->attr[draft_attr(d, "dtype")].enum_value;
     (void)attr;
     Poly limit = poly_add(d->w, start.v[0], poly_mul(d->w, n.v[0], step.v[0]));
     Value a = scalar_value(d, start.v[0], dtype), b = scalar_value(d, limit, dtype),
@@ -298,8 +298,8 @@ bool export_range(Draft *d, int attr) {
 bool export_hidden(Draft *d, int attr) { return draft_put(d, "hidden_size", attr); }
 /* Writes output_dtype, unless the element type is the one that the node has by default. */
 static bool output_dtype(Draft *d, int attr, DType itself) {
-    if ((DType)d->attr[attr].word == itself) return true;
-    return model_version(d->m) >= 21 ? draft_int(d, "output_dtype", d->attr[attr].word)
+    if ((DType)d->attr[attr].enum_value == itself) return true;
+    return model_version(d->m) >= 21 ? draft_int(d, "output_dtype", d->attr[attr].enum_value)
                                      : draft_fail(d, "another element type");
 }
 bool export_to_quantized(Draft *d, int attr) {
@@ -313,8 +313,8 @@ bool export_trains_by_attribute(Draft *d, int attr) {
 bool export_activation(Draft *d, int attr) {
     static const char *const relu[] = {"Relu", "Relu"};
     enum { BIDIRECTIONAL = 2 };
-    if (!d->attr[attr].word) return true;
-    const int direction = d->attr[draft_attr(d, "direction")].word;
+    if (!d->attr[attr].enum_value) return true;
+    const int direction = d->attr[draft_attr(d, "direction")].enum_value;
     OnnxAttr *t = draft_new(d, "activations", ONNX_ATTR_TEXTS);
     t->texts = relu, t->n = direction == BIDIRECTIONAL ? 2 : 1;
     return true;

@@ -21,7 +21,7 @@ enum { HOPS = 2, NODES_MAX = 600, REFERRED = 1024 };
    constants that other nodes of the part need. */
 typedef enum Role { OUTSIDE, CORE, BORDER, OPERAND } Role;
 
-typedef struct Part {
+typedef struct FilePart {
     Model *m;
     Arena *a;
     Sizes sizes;
@@ -40,11 +40,11 @@ typedef struct Part {
     int nblob;
     Blob *blob;
     Pieces graph;
-} Part;
+} FilePart;
 
-static bool part_refused(Part *p, const char *why) { return *p->why = why, false; }
+static bool part_refused(FilePart *p, const char *why) { return *p->why = why, false; }
 
-static void find_users(Part *p) {
+static void find_users(FilePart *p) {
     Model *m = p->m;
     p->nname = intern_count(m->name_numbers) + 1;
     p->first = ARENA_NEW(p->a, int, p->nname + 1);
@@ -62,20 +62,20 @@ static void find_users(Part *p) {
 
 /* ---- the border */
 
-static const Type *name_type(const Part *p, NameId id) {
+static const Type *name_type(const FilePart *p, NameId id) {
     const Value v = p->m->name[id].value;
     return v ? value_type(p->m->w, v) : NULL;
 }
 
 /* Whether a value depends on constants only. It may also be a constant that is not in the graph,
    because the importer made an attribute of it. */
-static bool is_part_constant(const Part *p, Value v) {
+static bool is_part_constant(const FilePart *p, Value v) {
     return constant_blob(p->m->w, v) || constants_hold(&p->constants, v);
 }
 
 /* Whether a name is quantized data, that is, integers of few bits. Constants do not count as
    data. */
-static bool is_quantized(const Part *p, NameId id) {
+static bool is_quantized(const FilePart *p, NameId id) {
     enum { WIDEST = 16 };
     const Type *t = name_type(p, id);
     return t && dtype_is_integer(t->dtype) && dtype_bits(t->dtype) <= WIDEST &&
@@ -84,23 +84,23 @@ static bool is_quantized(const Part *p, NameId id) {
 
 /* Whether a name is not data that flows through the graph: sizes, indices, masks, and what depends
    on constants only. */
-static bool is_operand(const Part *p, NameId id) {
+static bool is_operand(const FilePart *p, NameId id) {
     const Type *t = name_type(p, id);
     return !t || (dtype_class(t->dtype) != 'F' && !is_quantized(p, id)) ||
            is_part_constant(p, p->m->name[id].value);
 }
 
 /* Whether a node makes data of quantized data, or the reverse. */
-static bool dequantizes(const Part *p, int i) {
+static bool dequantizes(const FilePart *p, int i) {
     const OnnxNode *n = &p->m->node[i];
     return n->x.nin && is_quantized(p, n->in[0]) && n->x.nout && !is_quantized(p, n->out[0]);
 }
-static bool quantizes(const Part *p, int i) {
+static bool quantizes(const FilePart *p, int i) {
     const OnnxNode *n = &p->m->node[i];
     return n->x.nin && !is_quantized(p, n->in[0]) && n->x.nout && is_quantized(p, n->out[0]);
 }
 
-static bool is_costly(const Part *p, int i) {
+static bool is_costly(const FilePart *p, int i) {
     World *w = p->m->w;
     const OnnxNode *n = &p->m->node[i];
     const Value v = n->x.nout ? p->m->name[n->out[0]].value : 0;
@@ -111,12 +111,12 @@ static bool is_costly(const Part *p, int i) {
     return s != SIG_VIEW && s != SIG_RESHAPE && s != SIG_ELEMENTWISE;
 }
 
-static bool include_makers(Part *p, int i, int hops);
-static bool include_readers(Part *p, int i, int hops);
+static bool include_makers(FilePart *p, int i, int hops);
+static bool include_readers(FilePart *p, int i, int hops);
 
 /* Includes a node and what it needs. Returns false if the part gets too many nodes, or needs one
    that cannot stand by itself. */
-static bool include(Part *p, int i, Role role, int hops) {
+static bool include(FilePart *p, int i, Role role, int hops) {
     if (p->role[i] == OUTSIDE && ++p->n > NODES_MAX)
         return part_refused(p, "it needs too many nodes");
     if (index_has_subgraph(&p->m->node[i].x))
@@ -128,13 +128,13 @@ static bool include(Part *p, int i, Role role, int hops) {
 }
 
 /* Whether a neighbour takes so much time that it would hide what it surrounds. */
-static bool too_expensive(const Part *p, int i) {
+static bool too_expensive(const FilePart *p, int i) {
     return p->seconds && p->seconds[i] > p->border_seconds_max;
 }
 
 /* Includes the nodes that a node reads from. With no hops left, these are only operands and, for a
    node of the part, the dequantization of its data. */
-static bool include_makers(Part *p, int i, int hops) {
+static bool include_makers(FilePart *p, int i, int hops) {
     const OnnxNode *n = &p->m->node[i];
     for (int k = 0; k < n->x.nin; k++) {
         const NameInfo *from = &p->m->name[n->in[k]];
@@ -154,7 +154,7 @@ static bool include_makers(Part *p, int i, int hops) {
 
 /* Includes the nodes that read a node's results. With no hops left, these are only
    quantizations. */
-static bool include_readers(Part *p, int i, int hops) {
+static bool include_readers(FilePart *p, int i, int hops) {
     const OnnxNode *n = &p->m->node[i];
     for (int k = 0; k < n->x.nout; k++)
         for (int j = p->first[n->out[k]]; n->out[k] && j < p->first[n->out[k] + 1]; j++) {
@@ -169,7 +169,7 @@ static bool include_readers(Part *p, int i, int hops) {
     return true;
 }
 
-static bool surround(Part *p, const bool core[]) {
+static bool surround(FilePart *p, const bool core[]) {
     for (int i = 0; i < p->m->nnode; i++)
         if (core[i]) p->role[i] = CORE, p->n++;
     for (int i = 0; i < p->m->nnode; i++)
@@ -179,7 +179,7 @@ static bool surround(Part *p, const bool core[]) {
 
 /* ---- writing */
 
-static bool put_value(Part *p, uint32_t number, NameId id) {
+static bool put_value(FilePart *p, uint32_t number, NameId id) {
     const Type *t = name_type(p, id);
     int64_t dim[RANK_MAX];
     Text info = text_new(p->a);
@@ -194,7 +194,7 @@ static bool put_value(Part *p, uint32_t number, NameId id) {
 
 /* Writes an initializer as it stands in the file; if its elements are in another file, with these
    elements; for a large weight of a part with references, as a reference. */
-static bool put_initializer(Part *p, NameId id) {
+static bool put_initializer(FilePart *p, NameId id) {
     Model *m = p->m;
     const NameInfo *name = &m->name[id];
     const Blob blob = constant_blob(m->w, name->value);
@@ -223,7 +223,7 @@ static bool put_initializer(Part *p, NameId id) {
     return true;
 }
 
-static bool put_source(Part *p, NameId id) {
+static bool put_source(FilePart *p, NameId id) {
     const NameInfo *from = &p->m->name[id];
     const bool inside =
         from->source == FROM_NODE && from->index >= 0 && p->role[from->index] != OUTSIDE;
@@ -234,7 +234,7 @@ static bool put_source(Part *p, NameId id) {
                                        : put_value(p, GRAPH_INPUT, id);
 }
 
-static bool read_outside(const Part *p, NameId id) {
+static bool read_outside(const FilePart *p, NameId id) {
     const Model *m = p->m;
     bool any = false;
     for (int k = 0; k < m->graph.nout; k++) any |= m->output[k] == id;
@@ -243,7 +243,7 @@ static bool read_outside(const Part *p, NameId id) {
 }
 
 /* Writes the results that become outputs; those of nodes that are only operands do not. */
-static bool put_results(Part *p, int i, int *nout) {
+static bool put_results(FilePart *p, int i, int *nout) {
     const OnnxNode *n = &p->m->node[i];
     for (int k = 0; k < n->x.nout && p->role[i] != OPERAND; k++) {
         if (!n->out[k] || !read_outside(p, n->out[k])) continue;
@@ -253,7 +253,7 @@ static bool put_results(Part *p, int i, int *nout) {
     return true;
 }
 
-static bool part_graph(Part *p) {
+static bool part_graph(FilePart *p) {
     const Model *m = p->m;
     int nout = 0;
     for (int i = 0; i < m->nnode; i++)
@@ -286,7 +286,7 @@ void model_around(const Model *m, Arena *a, const Pieces *graph, Pieces *file) {
 
 bool model_part(Model *m, Arena *a, Sizes sizes, const bool core[], PartBorder border, bool refer,
                 ModelPart *out, const char **why) {
-    Part p = {.m = m, .a = a, .sizes = sizes, .why = why, .refer = refer};
+    FilePart p = {.m = m, .a = a, .sizes = sizes, .why = why, .refer = refer};
     p.seconds = border.seconds, p.border_seconds_max = border.most;
     *why = NULL;
     p.constants = constants_find(m->w, a, &m->graph, NULL, NULL);

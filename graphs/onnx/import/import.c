@@ -283,7 +283,7 @@ static bool give_word(Import *s, int attr, const OnnxAttr *t) {
         size_t length = strcspn(at, " ");
         bool same = t->kind == ONNX_ATTR_INT ? t->i == number
                                              : n == length && strncasecmp(at, t->text, n) == 0;
-        if (same) return s->attr[attr].word = number, s->given[attr] = true;
+        if (same) return s->attr[attr].enum_value = number, s->given[attr] = true;
         at += length;
     }
     return import_fail(s, "attribute %s has an unknown value", s->op->attrs[attr].name);
@@ -316,7 +316,7 @@ bool give_attr(Import *s, int attr, const OnnxAttr *t) {
         return give_real(s, attr, t->kind == ONNX_ATTR_INT ? (double)t->i : (double)t->f,
                          has_doubles(s) ? DT_DOUBLE : DT_FLOAT);
     if (d->kind == A_DTYPE && t->kind == ONNX_ATTR_INT && t->i > 0 && t->i < DT_COUNT)
-        return s->attr[attr].word = (int)t->i, s->given[attr] = true;
+        return s->attr[attr].enum_value = (int)t->i, s->given[attr] = true;
     if (d->kind != A_INT && d->kind != A_INTS)
         return import_fail(s, "attribute %s has the wrong type", d->name);
     if (!onnx_attr_list(t, &list, s)) return false;

@@ -19,14 +19,14 @@ enum { Y = 2, BATCH_MAX = 3, LETTERS = 64 };
 typedef struct Term { /* the letters of a tensor's axes */
     int n, letter[RANK_MAX];
 } Term;
-typedef struct Product {
+typedef struct LetterProduct {
     Term term[3]; /* the first factor, the second factor, y */
     Value factor[2];
     bool in[3][LETTERS]; /* by term and letter: whether the term has the letter */
     Poly size[LETTERS];  /* by letter */
     Term batch, rows, columns, summed;
     bool shared; /* the batch belongs to both factors */
-} Product;
+} LetterProduct;
 
 static void append(Term *t, int letter) { t->letter[t->n++] = letter; }
 static void extend(Term *t, const Term *more) {
@@ -51,7 +51,7 @@ static Term *read_terms(Import *s, PolyList list, int n) {
     return at == list.n ? t : NULL;
 }
 
-static bool set_terms(Product *p, const Term *a, const Term *b, const Term *y) {
+static bool set_terms(LetterProduct *p, const Term *a, const Term *b, const Term *y) {
     const Term *term[] = {a, b, y};
     for (int k = 0; k < 3; k++) {
         p->term[k] = *term[k];
@@ -64,7 +64,7 @@ static bool set_terms(Product *p, const Term *a, const Term *b, const Term *y) {
     return true;
 }
 
-static bool read_sizes(Import *s, Product *p) {
+static bool read_sizes(Import *s, LetterProduct *p) {
     for (int k = 0; k < 2; k++) {
         const Dims *d = &value_type(s->w, p->factor[k])->dim;
         if (d->n != p->term[k].n) return false;
@@ -74,8 +74,8 @@ static bool read_sizes(Import *s, Product *p) {
 }
 
 /* Exchanges the factors unless the second one has the last letter of y. */
-static void order_factors(Product *p) {
-    const Product old = *p;
+static void order_factors(LetterProduct *p) {
+    const LetterProduct old = *p;
     const Term *y = &p->term[Y];
     if (!y->n || p->in[1][y->letter[y->n - 1]]) return;
     for (int k = 0; k < 2; k++) {
@@ -86,7 +86,7 @@ static void order_factors(Product *p) {
 
 /* Whether y consists of some letters of the second factor, then all rows, then other letters of the
    second factor. */
-static bool has_own_batch(const Product *p) {
+static bool has_own_batch(const LetterProduct *p) {
     const Term *y = &p->term[Y];
     int turns = 0;
     for (int j = 0; j < y->n; j++) {
@@ -96,7 +96,7 @@ static bool has_own_batch(const Product *p) {
     return turns == 2 && p->in[1][y->letter[0]];
 }
 
-static bool find_roles(Product *p) {
+static bool find_roles(LetterProduct *p) {
     const Term *y = &p->term[Y];
     const bool own = has_own_batch(p);
     for (int j = 0; j < y->n; j++) {
@@ -130,14 +130,14 @@ static Value reordered(Import *s, Value x, const Term *from, const Term *to) {
     return y;
 }
 
-static Poly joined(Import *s, const Product *p, const Term *t) {
+static Poly joined(Import *s, const LetterProduct *p, const Term *t) {
     Poly size = poly_int(s->w, 1);
     for (int j = 0; j < t->n; j++) size = poly_mul(s->w, size, p->size[t->letter[j]]);
     return size;
 }
 
 /* Converts a factor to a batch of matrices. */
-static Value as_matrices(Import *s, const Product *p, int k) {
+static Value as_matrices(Import *s, const LetterProduct *p, int k) {
     const Term none = {.n = 0}, *batch = k || p->shared ? &p->batch : &none;
     const Term *first = k ? &p->summed : &p->rows, *last = k ? &p->columns : &p->summed;
     Term order = *batch;
@@ -150,7 +150,7 @@ static Value as_matrices(Import *s, const Product *p, int k) {
 }
 
 /* The attribute `letters` of the form: the batch is numbered first, then m, k, n. */
-static PolyList form(Import *s, const Product *p) {
+static PolyList form(Import *s, const LetterProduct *p) {
     Poly *list = ARENA_NEW(s->w->arena, Poly, 3 * (RANK_MAX + 1));
     const int b = p->batch.n, ends[3][2] = {{b, b + 1}, {b + 1, b + 2}, {b, b + 2}};
     int n = 0;
@@ -163,7 +163,7 @@ static PolyList form(Import *s, const Product *p) {
     return (PolyList){n, list};
 }
 
-static Value pair_ordered(Import *s, Product *p) {
+static Value pair_ordered(Import *s, LetterProduct *p) {
     order_factors(p);
     if (!read_sizes(s, p) || !find_roles(p)) return 0;
     Value factor[2] = {as_matrices(s, p, 0), as_matrices(s, p, 1)};
@@ -207,7 +207,7 @@ Value product_ordered(Import *s, PolyList letters, int n, const Value in[]) {
     Term so_far = t[0], y;
     Value x = in[0];
     for (int k = 1; k < n && x; k++, so_far = y) {
-        Product p = {.factor = {x, in[k]}};
+        LetterProduct p = {.factor = {x, in[k]}};
         y = t[n];
         if (k < n - 1 && !needed_later(&so_far, &t[k], t + k + 1, n - k, &y)) return 0;
         x = set_terms(&p, &so_far, &t[k], &y) ? pair_ordered(s, &p) : 0;

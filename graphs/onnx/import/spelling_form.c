@@ -6,7 +6,7 @@
 #include <strings.h>
 
 static bool give_word_of(Import *s, int attr, DType t) {
-    s->attr[attr].word = (int)t;
+    s->attr[attr].enum_value = (int)t;
     return s->given[attr] = true;
 }
 static DType type_of(const Import *s, int k) {
@@ -130,6 +130,6 @@ bool import_activation(Import *s, int attr) {
     if (!onnx_attr(s, "activations", &t)) return true;
     const bool is_relu = t.kind == ONNX_ATTR_TEXTS && t.n && !strcasecmp(t.texts[0], *relu);
     if (!activations(s, 1, is_relu ? relu : tanh)) return false;
-    s->attr[attr].word = is_relu;
+    s->attr[attr].enum_value = is_relu;
     return s->given[attr] = true;
 }

@@ -100,6 +100,6 @@ bool import_expand(Import *s, int attr) {
 bool import_to_like(Import *s, int attr) {
     const Type *t = s->nin > 1 && s->in[1] ? value_type(s->w, s->in[1]) : NULL;
     if (!t || !t->dtype) return import_fail(s, "the element type of input 1 is not known");
-    import_take(s, 1), s->attr[attr].word = (int)t->dtype;
+    import_take(s, 1), s->attr[attr].enum_value = (int)t->dtype;
     return s->given[attr] = true;
 }

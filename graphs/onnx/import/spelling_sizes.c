@@ -16,7 +16,7 @@ static bool give_int(Import *s, const char *name, Poly p) {
 }
 static void give_dtype(Import *s, DType d) {
     int k = op_attr_index(s->op, "dtype");
-    if (k >= 0) s->attr[k].word = (int)d, s->given[k] = true;
+    if (k >= 0) s->attr[k].enum_value = (int)d, s->given[k] = true;
 }
 
 /* Gets the type and the bytes of the attribute `value`, a tensor with one number. */

@@ -151,9 +151,9 @@ bool import_trees_binary(Import *s, int attr) {
     Lists t = {0};
     if (!read_lists(s, "class", &t)) return false;
     if (!one_output(&t)) return import_fail(s, "several classes have weights");
-    s->attr[attr].word = 1, s->given[attr] = true;
+    s->attr[attr].enum_value = 1, s->given[attr] = true;
     for (int k = 0; k < t.weight.n; k++)
-        if (!(t.weight.floats[k] >= 0)) s->attr[attr].word = 0;
+        if (!(t.weight.floats[k] >= 0)) s->attr[attr].enum_value = 0;
     t.output.ints = ARENA_NEW(s->w->arena, int64_t, t.output.n);
     return give_trees(s, &t);
 }

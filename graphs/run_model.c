@@ -55,8 +55,9 @@ static const OptionDef option_table[] = {
      .at = offsetof(RunOptions, repeat),
      .default_value = 1,
      .value = "N",
-     .help = "Runs the model N times and prints the minimum and the median time. A device that "
-             "can record a run replays it, and the results must be the same bytes.",
+     .help = "Runs the model N times and prints the minimum and the median time. If the "
+             "device can record a run, the later runs are recorded ones, whose results must be the "
+             "same bytes.",
      .least = 1,
      .most = 1e6},
     {.name = "profile",

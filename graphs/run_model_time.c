@@ -1,4 +1,4 @@
-/* run_model_time.c -- runs the plan of run-model and times it: whole runs, replays of what a device
+/* run_model_time.c -- runs the plan of run-model and times it: whole runs, runs of what a device
    recorded, and single steps. */
 #include "graphs/model_run.h"
 #include "graphs/plan/losses.h"
@@ -51,9 +51,10 @@ static const void **blank_inputs(ModelRun *r) {
     }
     return in;
 }
-/* Checks that a replay gives the same bytes as the first run, which went step by step. The run
-   before the replay has other inputs, so that memory does not hold the right results already. */
-static bool check_replay(ModelRun *r) {
+/* Checks that a recorded run gives the same bytes as the first run, which went step by step. The
+   run before the recorded one has other inputs, so that memory does not hold the right results
+   already. */
+static bool check_recording(ModelRun *r) {
     void **again = ARENA_NEW(r->arena, void *, r->graph->nout);
     for (int k = 0; k < r->graph->nout; k++) {
         const View *v = &r->plan->out[k];
@@ -67,10 +68,9 @@ static bool check_replay(ModelRun *r) {
     for (int k = 0; k < r->graph->nout; k++) {
         const View *v = &r->plan->out[k];
         if (memcmp(again[k], r->out[k], element_bytes((DType)v->dtype, view_count(v))) != 0)
-            return error_set(
-                r->error, E_CHECK, model_output_name(r->model, k),
-                "replaying the recorded run gives other bytes than running it step by step: "
-                "a bug of the back end; please report it");
+            return error_set(r->error, E_CHECK, model_output_name(r->model, k),
+                             "the recorded run gives other bytes than running it step by step: "
+                             "a bug of the back end; please report it");
     }
     return true;
 }
@@ -91,7 +91,7 @@ bool run_repeat(ModelRun *r) {
     qsort(seconds, (size_t)r->o.repeat, sizeof *seconds, by_value);
     if (r->o.repeat > 1 && r->backend->record) {
         print_recorded(r);
-        if (!check_replay(r)) return false;
+        if (!check_recording(r)) return false;
     }
     if (r->o.repeat > 1)
         printf("time: least %.4f ms, median %.4f ms of %" PRId64 " runs\n", 1e3 * seconds[0],

@@ -6,7 +6,7 @@ Usage: gpu_offline.py [PART..]; without a part all of them, in this order:
   steps        random steps with every choice; the kernels are compiled for the host, with the
                threads of a block in both orders; planted faults in kernels must be noticed
   definitions  the definition of each operator, on the host in the same way
-  models       whole models on the host against the CPU's back end; replays; attention
+  models       whole models on the host against the CPU's back end; recordings; attention
   driver       memory, workspace, recording, choices and failures, with the host as the driver
   sm_90 sm_80 sm_100 sm_120   for this GPU: the kernels of all choices for all models, compiled by
                NVRTC, must not spill registers
@@ -33,14 +33,14 @@ PYTEST = [sys.executable, "-m", "pytest", "-q", "test/onnx/test_cuda.py", "-k"]
 PROGRAMS = {
     "steps": [["ops_cuda"], ["ops_cuda_attention"]],
     "definitions": [["ops_lower"]],
-    "driver": [["ops_cuda_calls"], ["graphs_replay"]],
+    "driver": [["ops_cuda_calls"], ["graphs_recording"]],
     "models": [PYTEST + ["not of_a_model and not spills_registers"]],
 }
 PARTS = [*PROGRAMS, *GPUS, "plans"]
 TITLES = {
     "steps": "drawn steps by every choice, run on the host; planted faults",
     "definitions": "operators by their definitions, run on the host",
-    "models": "whole models on the host; replays; attention; messages about what is missing",
+    "models": "whole models on the host; recordings; attention; messages about what is missing",
     "driver": "memory, workspace, recording, choices and failures of the driver",
     "plans": "exact plans of cuDNN for every convolution (sm_90)",
 }

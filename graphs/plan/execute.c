@@ -6,11 +6,11 @@
    Steps that read constants only run here, in order, in between the compilation of the steps. What
    they make is known when its users are compiled, and can be packed like a constant. Afterwards
    these steps, and the constants that only they read, are freed. The first run goes step by step,
-   which loads what the device loads lazily and names a step that fails; later runs replay what was
-   recorded (replay.h). */
+   which loads what the device loads lazily and names a step that fails; later runs start what was
+   recorded (recording.h). */
 #include "graphs/plan/execute.h"
 #include "graphs/plan/plan_inner.h"
-#include "graphs/plan/replay.h"
+#include "graphs/plan/recording.h"
 #include "ops/backend/view.h"
 #include "ops/core/element.h"
 #include "ops/operator/op_kernel.h"
@@ -34,10 +34,10 @@ struct Runner {
     int *writer;              /* by slot: the last step that writes it */
     char *work;
     void *workspace;
-    bool ready;    /* inputs are set, and all steps have run once */
-    bool refused;  /* a kernel refused its data */
-    Replay replay; /* used from the second run on */
-    Replay marked; /* likewise, with the times of each step marked */
+    bool ready;          /* inputs are set, and all steps have run once */
+    bool refused;        /* a kernel refused its data */
+    Recording recording; /* used from the second run on */
+    Recording marked;    /* likewise, with the times of each step marked */
 };
 
 static bool no_memory(Error *e, const char *what, double bytes) {
@@ -282,8 +282,8 @@ const Device *runner_device(const Runner *r) { return r->device; }
 void runner_free(Runner *r) {
     if (!r) return;
     cleanup_cancel(&r->cleanup);
-    replay_free(&r->replay, r->backend);
-    replay_free(&r->marked, r->backend);
+    recording_free(&r->recording, r->backend);
+    recording_free(&r->marked, r->backend);
     for (int k = 0; r->kernel && k < r->plan->nstep; k++) step_kernel_free(&r->kernel[k]);
     device_close(&r->cpu);
     for (int k = 0; r->shared && k < r->plan->nslot; k++) slot_release(r, k);
@@ -300,10 +300,10 @@ static Running running(const Runner *r) {
 static bool run_steps(Runner *r, double *ns, Error *e) {
     const Running all = running(r);
     *ns = 0;
-    if (r->ready && !r->replay.stretch && !replay_make(&r->replay, &all, false))
+    if (r->ready && !r->recording.stretch && !recording_make(&r->recording, &all, false))
         return error_set(e, E_MEMORY, "", "out of memory for a recording");
-    const int failed =
-        r->ready ? replay_run(&r->replay, &all, ns) : steps_run(&all, 0, r->plan->nstep, false, ns);
+    const int failed = r->ready ? recording_run(&r->recording, &all, ns)
+                                : steps_run(&all, 0, r->plan->nstep, false, ns);
     return failed < 0 || step_failed(r, failed, e);
 }
 
@@ -387,14 +387,14 @@ static bool profile_apart(Runner *r, double *seconds, Error *e) {
     }
     return true;
 }
-/* Measures the steps by times that are marked in a replay, in which the device does not wait for
+/* Measures the steps by times that are marked in a recording, in which the device does not wait for
    the host. */
 static bool profile_marked(Runner *r, double *seconds, Error *e) {
     const Running all = running(r);
     for (int k = 0; k < r->marked.n; k++) {
-        Replay one = {.n = 1, .marked = true, .stretch = &r->marked.stretch[k]};
+        Recording one = {.n = 1, .marked = true, .stretch = &r->marked.stretch[k]};
         double host = 0, ns;
-        const int failed = replay_run(&one, &all, &host), from = one.stretch->from;
+        const int failed = recording_run(&one, &all, &host), from = one.stretch->from;
         if (failed >= 0 || r->backend->wait(r->device, NULL)) return step_failed(r, from, e);
         if (r->kernel[from].host) seconds[from] = host * 1e-9;
         for (int j = from; j < one.stretch->to; j++) {
@@ -411,16 +411,16 @@ bool runner_profile(Runner *r, double *seconds, Error *e) {
     r->backend->wait(r->device, NULL);
     for (int k = 0; k < r->plan->nstep; k++) seconds[k] = 0;
     if (!r->backend->mark) return profile_apart(r, seconds, e);
-    if (!r->marked.stretch && !replay_make(&r->marked, &all, true))
+    if (!r->marked.stretch && !recording_make(&r->marked, &all, true))
         return error_set(e, E_MEMORY, "", "out of memory for a recording");
     return profile_marked(r, seconds, e);
 }
 
 int runner_recorded(const Runner *r, int *pieces, const char **why) {
     int steps = 0;
-    *pieces = 0, *why = r->replay.why;
-    for (int k = 0; k < r->replay.n; k++) {
-        const Stretch *p = &r->replay.stretch[k];
+    *pieces = 0, *why = r->recording.why;
+    for (int k = 0; k < r->recording.n; k++) {
+        const Stretch *p = &r->recording.stretch[k];
         *pieces += p->kernel != NULL;
         for (int j = p->from; p->kernel && j < p->to; j++) steps += !r->plan->step[j].once;
     }

@@ -20,8 +20,8 @@ enum { RELIEF_BYTES = 16 << 20 };
    whole at the same time. */
 Runner *runner_new_relieved(const Plan *, const Backend *, Device *, const Relief *, Error *);
 /* Runs the plan. in and out are dense host buffers in the order of the graph's inputs and outputs.
-   Returns false on failure; *e says which step failed. From the second run on, the parts that the
-   back end can record are replayed. */
+   Returns false on failure; *e says which step failed. The second run records the parts that the
+   back end can record; it and later runs start each as one kernel. */
 bool runner_run(Runner *, const void *const in[], void *const out[], Error *);
 /* Whether the last failure was that of an operator's kernel that refuses numbers, such as an index
    that is out of range. */
@@ -36,8 +36,9 @@ void *runner_read(const Runner *, const View *, Arena *);
 bool runner_time(Runner *, double *seconds, Error *);
 /* Runs the plan once on the inputs of the last run and measures each step: seconds[step]. */
 bool runner_profile(Runner *, double *seconds, Error *);
-/* The number of steps that the last run replayed, and in *pieces the number of recordings. *why
-   says why some steps are not recorded, or is ""; it lives as long as the runner. */
+/* The number of steps that the last run started as recordings, and in *pieces the number of
+   recordings. *why says why some steps are not recorded, or is ""; it lives as long as the
+   runner. */
 int runner_recorded(const Runner *, int *pieces, const char **why);
 const Backend *runner_backend(const Runner *);
 const Device *runner_device(const Runner *);

@@ -1,7 +1,7 @@
-/* replay.c -- records stretches of steps and replays them. A single step is not recorded. A
-   recording contains addresses, so slots must stay where they are; their contents may change, since
-   inputs are copied into them. */
-#include "graphs/plan/replay.h"
+/* recording.c -- records stretches of steps and starts each as one kernel. A single step is not
+   recorded. A recording contains addresses, so slots must stay where they are; their contents may
+   change, since inputs are copied into them. */
+#include "graphs/plan/recording.h"
 #include <stdio.h>
 
 int steps_run(const Running *r, int from, int to, bool marked, double *ns) {
@@ -44,9 +44,9 @@ static Kernel *record_stretch(const Running *r, const Stretch *p, bool marked, c
     return snprintf(why, n, "step %d cannot be recorded", failed), NULL;
 }
 
-bool replay_make(Replay *y, const Running *r, bool marked) {
+bool recording_make(Recording *y, const Running *r, bool marked) {
     char why[sizeof y->why];
-    *y = (Replay){.marked = marked};
+    *y = (Recording){.marked = marked};
     y->stretch = mem_realloc(NULL, ((size_t)r->plan->nstep + 1) * sizeof *y->stretch);
     if (!y->stretch) return false;
     for (int from = 0; from < r->plan->nstep; from = y->stretch[y->n++].to) {
@@ -60,14 +60,14 @@ bool replay_make(Replay *y, const Running *r, bool marked) {
     return true;
 }
 
-void replay_free(Replay *y, const Backend *b) {
+void recording_free(Recording *y, const Backend *b) {
     for (int k = 0; k < y->n; k++)
         if (y->stretch[k].kernel) b->forget(y->stretch[k].kernel);
     mem_realloc(y->stretch, 0);
-    *y = (Replay){0};
+    *y = (Recording){0};
 }
 
-int replay_run(const Replay *y, const Running *r, double *ns) {
+int recording_run(const Recording *y, const Running *r, double *ns) {
     for (int k = 0; k < y->n; k++) {
         const Stretch *p = &y->stretch[k];
         int failed = -1;

@@ -1,8 +1,9 @@
-/* graphs_replay.c -- tests the recording and replay of plans on the back end for GPUs, with the
-   host in place of a GPU (test/cuda). A replay gives the bytes that single steps give, for the
-   input of the first run and for others, also with steps on the host between two recordings. Where
-   recording fails, the steps run one by one. A recording that misses an operation gives a wrong
-   result, which the comparison notices. The tests are skipped where CUDA's headers are missing. */
+/* graphs_recording.c -- tests the recording of plans on the back end for GPUs, with the
+   host in place of a GPU (test/cuda). A recorded run gives the bytes that single steps give, for
+   the input of the first run and for others, also with steps on the host between two recordings.
+   Where recording fails, the steps run one by one. A recording that misses an operation gives a
+   wrong result, which the comparison notices. The tests are skipped where CUDA's headers are
+   missing. */
 #include "graphs/plan/execute.h"
 #include "graphs/plan/profile.h"
 #include "graphs/world.h"
@@ -80,7 +81,7 @@ static void run(Runner *r, int seed, float y[OUTPUT]) {
     if (!runner_run(r, (const void *[]){x}, (void *[]){y}, &e)) fail_msg("%s", e.reason);
 }
 
-static void replays_equal_single_steps(void **state) {
+static void recordings_equal_single_steps(void **state) {
     float want[3][OUTPUT], got[OUTPUT];
     int pieces;
     const char *why;
@@ -278,7 +279,7 @@ static void nothing_to_test(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(replays_equal_single_steps),
+        cmocka_unit_test(recordings_equal_single_steps),
         cmocka_unit_test(what_cannot_be_recorded_runs_step_by_step),
         cmocka_unit_test(a_recording_that_misses_something_is_seen),
         cmocka_unit_test(every_step_has_a_time),

@@ -33,7 +33,7 @@ typedef struct Index {
 } Index;
 typedef struct TermClasses {
     Space *s;
-    /* Evaluators of the thread that owns the view; NULL if this is no view. */
+    /* Evaluators of the thread that owns the view; NULL if this is not a view. */
     Values *first, *second;
     uint32_t nrep, rep_room, nmember, member_room;
     Rep *rep;

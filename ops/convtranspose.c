@@ -240,7 +240,7 @@ static void add_phase(const View whole[3], const View *bias, const Axis axis[], 
 }
 /* ---- Steps where each phase would be little work, or there are many phases: one convolution
    computes all phases as its channels, s^n of them at each place of x and a few places around it.
-   Its results are then copied to where they belong in y. A kernel whose sizes are no multiples of
+   Its results are then copied to where they belong in y. A kernel whose sizes are not multiples of
    the strides is extended by zeros. */
 /* PHASES_MOST: phases (times groups) that may be steps of their own. CHANNELS_FEW: the number of
    channels of y up to which phases are little work. PHASES_MANY: from this number of phases on,

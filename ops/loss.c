@@ -7,7 +7,7 @@ enum { REDUCTION, IGNORE };
 enum { NONE, SUM, MEAN };
 static const AttrDef attrs[] = {
     [REDUCTION] = {"reduction", A_ENUM, "mean", "none sum mean", .draw = "none sum mean"},
-    /* The default is no class, so no target is ignored. */
+    /* The default is not a class, so no target is ignored. */
     [IGNORE] = {"ignore", A_INT, "-9223372036854775807", .draw = "0 -1"},
     {0},
 };

@@ -4,7 +4,7 @@
    h_2, .. in its place, in step with the other blocks in the entry. The expanded text is the text
    form of graphs. So that a rule says the same thing at each length, every `NAME..` must be a
    block, blocks of different groups cannot stand in one entry, and the sizes of a block cannot be
-   written out. Comments are no part of an entry. */
+   written out. Comments are not part of an entry. */
 #include "rules/instance_inner.h"
 #include <ctype.h>
 #include <stdio.h>

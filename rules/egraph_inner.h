@@ -3,7 +3,7 @@
 #define ISOMER_EGRAPH_INNER_H
 #include "rules/egraph.h"
 
-/* Reasons that are no equation. SWAPPED: congruent with inputs exchanged. */
+/* Reasons that are not equations. SWAPPED: congruent with inputs exchanged. */
 enum { GIVEN = -1, CONGRUENT = -2, SWAPPED = -3 };
 typedef struct ClassEntry { /* what is known of a value */
     bool known, outdated;

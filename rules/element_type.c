@@ -129,7 +129,8 @@ static bool rounds_numbers(const Retyping *x, const Graph *g) {
     return rounds;
 }
 
-/* Whether a node of the graph has this variable as an attribute that is no element, a float32. */
+/* Whether a node of the graph has this variable as an attribute that is not an element, but a
+   float32. */
 static bool has_attribute(const Retyping *x, const Graph *g, Ex variable) {
     const NodeList live = graph_live(x->w, x->arena, g);
     for (int k = 0; k < live.n; k++) {

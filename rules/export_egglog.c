@@ -149,7 +149,7 @@ static int count_words(const char *text) {
     return n;
 }
 
-/* The variable of an input. Names that are no symbols of egglog are replaced by a number. */
+/* The variable of an input. Names that are not symbols of egglog are replaced by a number. */
 static void egglog_put_name(EgglogWriter *o, Value v, Text *t) {
     const char *p = input_name(o->w, v), *name = p;
     while (isalnum((unsigned char)*p) || (*p && strchr("_-.", *p))) p++;

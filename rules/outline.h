@@ -16,7 +16,7 @@ typedef struct OutlineInput {
 typedef struct OutlineAttr {
     const char *name;
     bool is_list;
-    OutlineList value; /* one entry if it is no list */
+    OutlineList value; /* one entry if it is not a list */
 } OutlineAttr;
 typedef struct OutlineNode {
     const char *op;

@@ -21,7 +21,7 @@ typedef struct TasoRefusals {
 /* Whether the bytes look like such a file rather than text. */
 bool taso_is(const void *bytes, size_t n);
 /* Appends rules named taso-0, taso-1, .. after their numbers in the file. Fails with E_INVALID and
-   the offset where the file is malformed. A rule that cannot be expressed is no error: it is
+   the offset where the file is malformed. A rule that cannot be expressed is not an error: it is
    reported in `refused`, whose strings live in the arena. */
 bool taso_parse(Arena *, const char *file, const void *bytes, size_t n, RuleSet *,
                 TasoRefusals *refused, Error *);

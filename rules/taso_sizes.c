@@ -54,7 +54,7 @@ static bool positive_sum(TasoWriter *x, Poly p) {
 }
 
 /* Solves p == 0 for a symbol that is a term of it by itself. Sizes of inputs are replaced only by
-   sums of products, so that a type can be written and matched. Symbols that are no sizes of inputs
+   sums of products, so that a type can be written and matched. Symbols that are not sizes of inputs
    may be replaced by anything, and are preferred. */
 bool taso_solve(TasoWriter *x, Poly p, Solution *out) {
     Symbol best = 0;

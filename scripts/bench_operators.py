@@ -204,7 +204,7 @@ def text_of(rows, failed):
 
 def run_random(cases, threads):
     """Runs cases and prints those that are slower than in ONNX Runtime. Cases that ONNX Runtime
-    refuses are no failures."""
+    refuses are not failures."""
     rows, failed = rows_of(cases, threads)
     slower = sorted((ort / ours, c.name) for c, ours, ort, _ in rows if ort < 0.9 * ours)
     mean = statistics.geometric_mean([ort / ours for _, ours, ort, _ in rows] or [1])

@@ -196,7 +196,7 @@ def model_nearby(path, random):
 def moves(path, values, usual):
     """For each output, how far roundings move its elements at most: those of inputs and constants,
     and in a quantized model those that fusions change. None if a rounding changes the shape of the
-    output, or it is no tensor. `usual`: the outputs without such changes."""
+    output, or it is not a tensor. `usual`: the outputs without such changes."""
     random = numpy.random.default_rng(1)
     most = [numpy.zeros(a.shape) if isinstance(a, numpy.ndarray) else None for a in usual]
     if quantizes(onnx.load(path)):

@@ -38,7 +38,7 @@ def run(program, *arguments, allowed=(0,)):
 
 
 def prove(candidates, verdicts, jobs):
-    """Proves candidates and writes their verdicts. That some are not proved is no failure."""
+    """Proves candidates and writes their verdicts. That some are not proved is not a failure."""
     if not fresh([verdicts], [candidates]):
         run("verify-rules", "-q", "-j", str(jobs), candidates, "-o", verdicts, allowed=(0, 1))
 

@@ -113,8 +113,8 @@ bool candidate_make(CommandSearch *s, ModelCandidate c, int *index) {
     return true;
 }
 
-/* Removes the files of candidates that are no rivals of the fastest one. Each file is a copy of the
-   whole model, and only rivals are timed again. */
+/* Removes the files of candidates that are not rivals of the fastest one. Each file is a copy of
+   the whole model, and only rivals are timed again. */
 static void remove_slow(const CommandSearch *s) {
     double best = 1;
     for (int k = 1; k < s->ncandidate; k++)

@@ -12,8 +12,8 @@
 #include "search/isomer.h"
 #include "search/library.h"
 
-/* A result must take at most this share of the original's time: less than 3 % is no gain, and the
-   original is kept. */
+/* A result must take at most this share of the original's time: less than 3 % is not a gain, and
+   the original is kept. */
 #define RUN_GAIN 0.97
 /* Values that depend only on constants and have at most this many bytes are computed before the
    search, so that rules can see them. */

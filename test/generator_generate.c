@@ -1,5 +1,5 @@
 /* generator_generate.c -- tests whole runs of the generator: the output has the same bytes however
-   the work is divided, near-misses are no rules, and errors are clear. */
+   the work is divided, near-misses are not rules, and errors are clear. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -61,7 +61,7 @@ static void candidates_are_made_again(void **state) {
     arena_free(a);
 }
 /* Every candidate can be read back and built. A rule found false where an entry of a free list of
-   attributes is 0 is no candidate, because the text of a rule, which writes a free list as one
+   attributes is 0 is not a candidate, because the text of a rule, which writes a free list as one
    name, cannot exclude this value. */
 static void candidates_are_rules(void **state) {
     (void)state;

@@ -166,7 +166,7 @@ static void kernels_may_choose_where_definitions_spread_nan(void **state) {
 }
 
 /* The result of a subtraction that cancels is as uncertain as its operands: a deviation of that
-   size is no difference, but a larger one is. */
+   size is not a difference, but a larger one is. */
 static void results_that_cancel_are_judged_by_their_roundings(void **state) {
     (void)state;
     CheckResult r;

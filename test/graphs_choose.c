@@ -239,7 +239,7 @@ static void only_times_of_weights_that_were_measured_are_kept(void **state) {
         assert_true(weights_cold(&backend, &f->device, f->db, "slow", false, 8 << 20) == 0);
         assert_false(costdb_get(f->db, "machine", "slow", "weights of 8 MiB", &seconds));
     }
-    /* A 0 from an earlier version is no measurement either, and is replaced. */
+    /* A 0 from an earlier version is not a measurement either, and is replaced. */
     assert_true(costdb_put(f->db, "machine", "slow", "weights of 8 MiB", 0, &f->error));
     f->device.broken = false, f->device.far = true;
     const double cold = weights_cold(&backend, &f->device, f->db, "slow", false, 8 << 20);
@@ -317,8 +317,8 @@ static void copies_of_weights_take_turns(void **state) {
     }
 }
 
-/* A time that is 2 % less is no reason to leave the usual algorithm. Where the usual one cannot be
-   compiled and nothing else is known, the time is that of the model. */
+/* A time that is 2 % less is not a reason to leave the usual algorithm. Where the usual one cannot
+   be compiled and nothing else is known, the time is that of the model. */
 static void ties_and_failures(void **state) {
     Fixture *f = *state;
     char text[64] = "";

@@ -84,7 +84,7 @@ static void test_misused_blocks(void **state) {
     }
 }
 
-/* A comment is no part of an entry: it does not repeat one, and hides none. */
+/* A comment is not part of an entry: it does not repeat one, and hides none. */
 static void test_comments_in_entries(void **state) {
     (void)state;
     static const char *const conditions[] = {"h.. >= 1, n >= 2", "h.. >= 1, n >= 2 # of h.., [k..",

@@ -310,7 +310,7 @@ static void test_inferred(void **state) {
     r = by_default(a, needs_more);
     assert_string_equal(r.condition, "p >= 0, m - p >= 0");
     assert_string_equal(r.condition_sources, "right side, right side");
-    /* Where m = 0, the left side is undefined: that is no counterexample, but no proof either. */
+    /* Where m = 0, the left side is undefined, which is neither a counterexample nor a proof. */
     r = by_default(a, "rule maximum\n  %x : F [n, 1]\nfrom\n  %b = broadcast %x shape=[n, m]\n"
                       "  %y = reduce_max %b axes=[1]\n  out %y\nto\n"
                       "  %y = reshape %x shape=[n]\n  out %y\n");

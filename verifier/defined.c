@@ -191,8 +191,8 @@ int wants_of_power(Prover *p, Dom ctx, Nf a, Nf b, Nf out[WANTS_MAX]) {
     if (constant && c.q != 1) add_want(&s, WANT_NONNEGATIVE, a, 0);
     return s.n;
 }
-/* Adds a want about the sums in a, or about a if it is no sum, without the factors that all terms
-   of a sum share. */
+/* Adds a want about the sums in a, or about a if it is not a sum, without the factors that all
+   terms of a sum share. */
 static void add_rounding(Wants *s, Want want, Nf a) {
     Prover *p = s->p;
     const NfTerm t = a ? nf_term(p, a, 0) : (NfTerm){0};

@@ -93,8 +93,8 @@ static void add_template(Infer *x, const char *text, Holds *holds, int a, int b,
     Template t = template_of(x, text, &models);
     if (t.cover && t.bad + t.cover < x->n && x->count < TEMPLATES_MAX) x->v[x->count++] = t;
 }
-/* Returns whether the symbol may be negative, so that it is no size. For a size, a condition that
-   it is 0 would be of no use. */
+/* Returns whether the symbol may be negative, so that it is not a size. For a size, a condition
+   that it is 0 would be of no use. */
 static bool may_be_negative(const Infer *x, int a) {
     for (int m = 0; m < x->n; m++)
         if (model_value(x, a, m) < 0) return true;

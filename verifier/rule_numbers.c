@@ -59,7 +59,7 @@ static DType held_in(DType result, bool attribute) {
     return attribute && result == DT_DOUBLE ? DT_FLOAT : result;
 }
 /* Whether a number in the definition of a node counts as an attribute: the rule states it, and it
-   is no element of the node. */
+   is not an element of the node. */
 static bool is_attribute(const NumberSide *s, const Node *n, Ex number) {
     Attr attr[ATTRS_MAX];
     if (!n->nin || !is_written(s, number)) return false;

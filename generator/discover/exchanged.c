@@ -24,7 +24,7 @@ static void put(Search *s, const Op *op, const Attr attr[], int nin, const Value
     bool fresh;
     const Value v = node_make(s->w, op, attr, nin, in, 1, &why);
     for (int k = 0; k < s->g.nout; k++)
-        if (s->g.out[k] == v) return; /* the result itself is no term */
+        if (s->g.out[k] == v) return; /* the result itself is not a term */
     if (v && sig_fits(s, node_get(s->w, value_node(s->w, v)).sig)) term_put(s, v, 0, 0, &fresh);
 }
 

@@ -7,7 +7,7 @@
 
 /* Reads what scripts/profile-onnxruntime printed about this model: lines "machine FLOPS BYTES" and
    "node K SECONDS"; other lines are skipped. Fails with E_ENVIRONMENT if the file cannot be read,
-   and with E_INVALID if it is no profile or one of another model. */
+   and with E_INVALID if it is not a profile or one of another model. */
 bool profile_read(Arena *, const Model *, const char *path, NodeTimes *, Error *);
 /* The seconds that each node loses, by NodeId, in the arena. Nodes that were imported from one node
    of the file share its time in proportion to their estimates. A node of the file that the profile

@@ -11,7 +11,7 @@
 
 enum {
     NODES_MOST = 80,
-    TERMS_MOST = 16 /* a graph with more nodes may be an answer, but its parts are no terms */
+    TERMS_MOST = 16 /* a graph with more nodes may be an answer, but its parts are not terms */
 };
 
 static void put_all(Search *s, Value v, const Node *node) {

@@ -113,7 +113,7 @@ int model_node_index(const Model *m, NodeId id) {
     return id < m->norigin ? (int)m->origin[id] - 1 : -1;
 }
 
-/* Why an initializer that is no constant of the graph is not; NULL: the value is none. */
+/* Why an initializer that is not a constant of the graph is not; NULL: the value is none. */
 static const char *initializer_reason(const Model *m, Value v) {
     const NameInfo *n = &m->name[v < m->nvalue ? m->value_name[v] : 0];
     if (node_get(m->w, v).op != &op_opaque) return NULL;

@@ -170,7 +170,7 @@ bool tensor_constant(Model *, const FileTensor *, Value *, Error *);
 
 /* file/external.c: the files with external data. external_open maps all of them; it fails with
    E_ENVIRONMENT if one is missing and with E_INVALID if a path leaves the model's folder. */
-/* As location: the data is no file but the blob OpenOptions.blob[offset] of the caller. */
+/* As location: the data is not a file but the blob OpenOptions.blob[offset] of the caller. */
 #define EXTERNAL_BLOB "*"
 typedef bool ExternalFile(void *, const char *location);
 /* Calls the function once for every location named in a file's bytes; stops with false as soon as

@@ -18,7 +18,7 @@ void costdb_close(CostDb *);
    Most entries are seconds. Those of "stop" are amounts of work, and "target" also has the digest
    of a target's identity (search/command_target.c), rates of a profile (search/target_profile.c)
    and marks, whose value is 1 (search/part_time.c). As costdb_put keeps the smaller number, an
-   entry that is no time must be forgotten before another number is stored. */
+   entry that is not a time must be forgotten before another number is stored. */
 /* Returns false if there is no such entry. */
 bool costdb_get(CostDb *, const char *kind, const char *device, const char *key, double *seconds);
 /* Stores a time unless the entry has a smaller one. */

@@ -394,7 +394,7 @@ static void pool_bytes(Int8 *f, int k) {
         y->dtype != DT_FLOAT || !dequantized_from(f, &pool->view[1], &d, &q) ||
         !read_once(f, pool->view[1].slot) || !plan_number(p, &d.scale, &scale) || scale <= 0 ||
         !isfinite(scale) || (d.zero.slot >= 0 && !plan_number(p, &d.zero, &zero)) ||
-        !windows_read(pool)) /* the maximum of padding alone is no integer */
+        !windows_read(pool)) /* the maximum of padding alone is not an integer */
         return;
     const int m = d.step;
     const Step *dequantize = &p->step[m].step;

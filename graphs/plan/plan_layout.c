@@ -149,7 +149,7 @@ static void bar(const Plan *p, const bool loose[], Image *images) {
             m->dtype = v->dtype;
         }
 }
-/* Bars slots with a view that is no affine walk once they are moved. */
+/* Bars slots with a view that is not an affine walk once they are moved. */
 static void bar_unmovable(const Plan *p, Image *images) {
     for (int k = 0; k < p->nstep; k++)
         for (int j = 0; j < p->step[k].step.nview; j++) {

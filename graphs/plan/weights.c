@@ -53,7 +53,7 @@ double weights_cold(const Backend *b, Device *d, CostDb *db, const char *identit
     const double far = seconds_a_byte(b, d, sizes[k].matrices), near = seconds_a_byte(b, d, 1);
     if (near <= 0 || far <= near) return 0; /* a failure or noise, which must not be kept */
     seconds = far - near;
-    if (kept) costdb_forget(db, "machine", identity, key, &ignored); /* 0, which is no time */
+    if (kept) costdb_forget(db, "machine", identity, key, &ignored); /* 0, which is not a time */
     if (db) costdb_put(db, "machine", identity, key, seconds, &ignored);
     return seconds;
 }

@@ -300,9 +300,9 @@ static inline int step_has_zero(const Step *s) {
 
 /* Loop programs. A program has loop variables 0..nvar-1 (the output's axes first, then the bound
    variables of its nodes), registers, and nodes in order of computation. A register, numbered from
-   LOOP_VARS on, is an integer that an index needs and that is no affine form of the variables: a
-   quotient, remainder, minimum or product of such forms. A node computes up to LOOP_LANES values at
-   a time along one variable, its lane. All words are int64:
+   LOOP_VARS on, is an integer that an index needs and that is not an affine form of the variables:
+   a quotient, remainder, minimum or product of such forms. A node computes up to LOOP_LANES values
+   at a time along one variable, its lane. All words are int64:
 
      program    LOOP_MAGIC nin nparam rank nvar nreg nnode root lane (LoopHead), extent x nvar,
                 register x nreg, node x nnode; root: a node; lane: variable or -1

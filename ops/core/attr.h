@@ -39,8 +39,8 @@ typedef uint32_t AttrsId;
 
 /* Returns the position of the first attribute whose number is lost in the type that holds it: a
    float, or the type of the node's result for an element. A number is lost if it becomes 0 or
-   infinite, or is no integer in a type of integers; but not a default at the greatest float, which
-   stands for no bound. -1: none is. */
+   infinite, or is not an integer in a type of integers; but not a default at the greatest float,
+   which stands for no bound. -1: none is. */
 int attrs_lost(World *, const AttrDef *, const Attr *, DType result);
 
 /* Interns the values, given in the order of the definitions; these may be NULL (no attributes). */

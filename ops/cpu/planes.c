@@ -43,7 +43,7 @@ typedef struct Planes {
     Divisor *divisor;
     float *divisors; /* those of a whole plane, for images: rows as in `sum`; or NULL */
     size_t copy, line, sum, each; /* offsets into the scratch memory; each: sums at every place of a
-                                     row, of which those that are no outputs are left out */
+                                     row, of which those that are not outputs are left out */
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
     void (*combine)(void *y, const void *a, const void *b, int64_t n); /* NULL: sums are wider than
                                                                        the elements */
@@ -81,7 +81,7 @@ typedef struct Cells {
     const char *x;
     int64_t apart, stride, n, cells;
 } Cells;
-/* Merges the runs into y. fresh: y has no contents yet. Then accumulators that are no wider than
+/* Merges the runs into y. fresh: y has no contents yet. Then accumulators that are not wider than
    the elements begin with the first runs and need no initial value. */
 static void merge_cells(const Planes *p, char *y, const Cells *c, bool fresh,
                         void (*merge)(void *, const void *, int64_t, int64_t)) {

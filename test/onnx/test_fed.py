@@ -54,7 +54,7 @@ def test_types_that_numpy_lacks(optimize, tmp_path, kind, options):
 
 
 def test_a_sequence_cannot_be_fed(optimize, tmp_path):
-    """That is said; it is no disagreement."""
+    """That is said; it is not a disagreement."""
     text = """<ir_version: 8, opset_import: ["" : 17]>
       g (seq(float[4]) s, float[4] x) => (float[4] y)
       <int64 zero = {0}, float two = {2}, float third = {0.3}>

@@ -87,7 +87,7 @@ def test_a_norm_between_convolutions(tmp_path, groups, act):
 @pytest.mark.parametrize("groups, channels", [(4, 12), (1, 3), (5, 5)])
 @pytest.mark.parametrize("last", [False, True])
 def test_group_normalization_of_many_axes(tmp_path, spatial, groups, channels, last):
-    """Whatever the number of axes and their layout, it is no loop over its definition."""
+    """Whatever the number of axes and their layout, it is not a loop over its definition."""
     import onnxruntime
 
     draw, rank = numpy.random.default_rng(groups), 2 + len(spatial)

@@ -132,7 +132,7 @@ def product_of_a_transpose(folder, draw):
     ],
 )
 def test_what_rounding_does_is_no_difference(optimize, tmp_path, build, cost):
-    """Computed constants are rounded once more, which is no error."""
+    """Computed constants are rounded once more, which is not an error."""
     for seed in range(3):
         random = numpy.random.default_rng(seed)
         model = build(tmp_path, lambda *s: random.standard_normal(s).astype("f"))

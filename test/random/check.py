@@ -12,7 +12,7 @@ from server import BUILDS, EAGER, Server, program
 
 Finding = collections.namedtuple("Finding", "kind what")
 KNOWN = {"onnxruntime", "reference", "unrunnable", "doubtful", "stuck"}
-CODES = {0}  # exit statuses that are no failure
+CODES = {0}  # exit statuses that are not failures
 ROUNDING_OF_LENT = 1.0  # share of the tolerance that counts if nodes were computed in float
 
 

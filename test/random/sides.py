@@ -137,7 +137,7 @@ def put(b, side, r, open_sizes):
     plain, calm, bounded = r.random() < 0.4, r.random() < 0.5, r.random() < 0.2
     dims = opened(dims, r) if open_sizes else [[(d, d) for d in sizes] for sizes in dims]
     names = {"": None}
-    alive = r.choice([info.name for info in graph.input] or [""])  # this input is no constant
+    alive = r.choice([info.name for info in graph.input] or [""])  # this input is not a constant
     for info, kind, sizes in zip(graph.input, kinds, dims):
         dtype = b.dtype if kind == F32 else kind
         names[info.name] = given(b, info.name, dtype, sizes, names, r, plain, info.name == alive)

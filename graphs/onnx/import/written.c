@@ -33,7 +33,7 @@ bool import_written(Import *s, int attr) {
     if (index->dim.n != 2 || !poly_is(s->w, index->dim.v[1], 1) ||
         !value_elements(s->w, s->in[1], &places) || !is_run(s, places, &s->written_at) ||
         !replaces(s, x->dim, u->dim, s->written_at))
-        return import_fail(s, "the indices are no places that follow each other on axis 0");
+        return import_fail(s, "the indices are not places that follow each other on axis 0");
     import_take(s, 1);
     give_ints(s, attr, 1, &axis);
     return s->written = true;

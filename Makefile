@@ -226,9 +226,15 @@ $(BUILD)/ops/cuda/%.o $(BUILD)/test/cuda/%.o: private ISA = $(CUDA_FLAGS)
 $(BUILD)/ops/cuda/device.o: $(BUILD)/cuda-flags
 $(BUILD)/cuda-flags: $(BUILD)/flags # for scripts/check-warnings
 	@echo '$(CUDA_FLAGS)' > $@
+# A digest of what writes kernels and of the text that they begin with, part of the key of times.
+CUDA_KERNELS := $(filter-out %/cuda/device.o,$(GPU))
+$(BUILD)/cuda-kernels.made: $(CUDA_KERNELS) scripts/digest-objects
+	@scripts/digest-objects $(CUDA_KERNELS) > $@
+	@cmp -s $@ $(BUILD)/cuda-kernels || cp $@ $(BUILD)/cuda-kernels
+$(BUILD)/cuda-kernels: $(BUILD)/cuda-kernels.made ;
+$(BUILD)/ops/cuda/device.o: $(BUILD)/cuda-kernels
 $(BUILD)/ops/cuda/device.o: private ISA = $(CUDA_FLAGS) \
-    -DISOMER_CUDA_SOURCES='"$(shell cat $(sort $(wildcard ops/cuda/*)) | md5sum | cut -c 1-12)"'
-$(BUILD)/ops/cuda/device.o: $(wildcard ops/cuda/*)
+    -DISOMER_CUDA_KERNELS='"$(shell cat $(BUILD)/cuda-kernels)"'
 # The text with which every kernel begins, as a string.
 $(BUILD)/gen/cuda_prelude.c: ops/cuda/prelude.h
 	@mkdir -p $(@D)
@@ -257,7 +263,8 @@ $(BUILD)/ops/cpu/%_avx512.o: private ISA := $(LOOPS) $(AVX512)
 # A digest of all compiled code that runs in steps, which is part of the key of every measured time.
 # It is compiled into cpu.o, which therefore cannot be part of it.
 KERNELS := $(filter-out %/cpu/cpu.o,$(call objects,$(call sources,ops ops/operator ops/cpu) \
-    $(sort $(addprefix ops/core/,element.c number.c $(notdir $(wildcard ops/core/loop*.c))))))
+    $(sort $(addprefix ops/,core/element.c core/number.c backend/view.c backend/windows.c \
+    base/random.c) $(wildcard ops/core/loop*.c))))
 $(BUILD)/kernels.made: $(KERNELS) scripts/digest-objects
 	@scripts/digest-objects $(KERNELS) > $@
 	@cmp -s $@ $(BUILD)/kernels || cp $@ $(BUILD)/kernels

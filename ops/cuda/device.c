@@ -87,6 +87,6 @@ int device_identity(const Device *d, char *text, size_t n) {
         snprintf(text, n, "cuda %s, %d SMs, driver for CUDA %d.%d, %s%s, %s, kernels %s", d->name,
                  d->multiprocessors, d->version / 1000, d->version % 1000 / 10,
                  compiler_identity(d->compiler), libraries, arithmetic[d->options.arithmetic],
-                 ISOMER_CUDA_SOURCES);
+                 ISOMER_CUDA_KERNELS);
     return used > 0 && (size_t)used < n ? 0 : -1;
 }

@@ -3,7 +3,7 @@
    A program computes every output element from sums of products, maxima, function calls and choices
    over input elements. Each step works on LANES random points at once, on residues with a double
    alongside (ops/core/number.h). Conditions on indices, index arithmetic and operations on numbers
-   are evaluated while the program is made. unroll.c makes programs; run_body.h runs them. */
+   are evaluated while the program is made. program.c makes programs; run_body.h runs them. */
 #ifndef ISOMER_PROGRAM_H
 #define ISOMER_PROGRAM_H
 #include "ops/core/number.h"

@@ -1,5 +1,5 @@
 /* space.h -- the space in which terms are enumerated: the inputs and operators that a set file
-   declares, and the rules by which they type. opset.c reads the set file; typing.c types terms.
+   declares, and the rules by which they type. opset.c reads the set file; space.c types terms.
 
    Declared inputs have types over the set's sizes (F [n, c, h, w]), and all variables of one kind
    have exactly that type. Whether an operator accepts arguments is therefore a question of equal

@@ -1,4 +1,4 @@
-/* term.h -- small straight-line programs over declared variables, and their codes (encode.c).
+/* term.h -- small straight-line programs over declared variables, and their codes.
 
    A term names the operators of a set by number; this file knows of an operator only its form, that
    is its numbers of arguments and results and whether it commutes. Instructions stand in post-order

@@ -1,7 +1,7 @@
 /* run_model.c -- is the program run-model. It opens an ONNX file, plans it, runs it on given or
    random inputs, prints digests of the outputs or writes the outputs to files, and reports what
    each step costs. */
-#include "graphs/model_run.h"
+#include "graphs/run_model.h"
 #include "graphs/graph_text.h"
 #include "graphs/npz.h"
 #include "graphs/plan/stage.h"

@@ -3,7 +3,7 @@
    rounding may decide otherwise there: for example, one more box is kept. Therefore the plan is run
    up to each step whose result was counted, and the model is read again with the values found
    there, until the sizes no longer change. */
-#include "graphs/model_run.h"
+#include "graphs/run_model.h"
 #include "graphs/oracle.h"
 #include "ops/backend/view.h"
 #include "ops/core/element.h"

@@ -1,6 +1,6 @@
 /* run_model_inputs.c -- provides the contents of run-model's inputs, both for the run and while the
    model is read. */
-#include "graphs/model_run.h"
+#include "graphs/run_model.h"
 #include "graphs/model_feed.h"
 #include "graphs/oracle.h"
 #include "graphs/world.h"

@@ -1,6 +1,6 @@
 /* run_model_outputs.c -- prints a line for each output of run-model, and writes NumPy files if they
    are wanted. */
-#include "graphs/model_run.h"
+#include "graphs/run_model.h"
 #include "graphs/npy.h"
 #include "ops/base/file_use.h"
 #include "ops/base/text.h"

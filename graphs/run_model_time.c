@@ -1,6 +1,6 @@
 /* run_model_time.c -- runs the plan of run-model and times it: whole runs, runs of what a device
    recorded, and single steps. */
-#include "graphs/model_run.h"
+#include "graphs/run_model.h"
 #include "graphs/plan/losses.h"
 #include "graphs/plan/machine.h"
 #include "ops/backend/view.h"

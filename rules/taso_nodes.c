@@ -1,5 +1,5 @@
 /* taso_nodes.c -- turns TASO's operators, with their parameters, into nodes and lines of text. */
-#include "rules/taso_writer.h"
+#include "rules/taso_text_inner.h"
 
 enum { IMAGE_RANK = 4 };
 

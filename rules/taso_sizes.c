@@ -1,6 +1,6 @@
 /* taso_sizes.c -- the sizes in one of TASO's rules: unknown sizes, equalities between them, and
    their solutions. */
-#include "rules/taso_writer.h"
+#include "rules/taso_text_inner.h"
 
 bool taso_refuse(TasoWriter *x, const char *why) {
     if (!x->why) x->why = why;

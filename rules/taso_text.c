@@ -6,7 +6,7 @@
    the inputs express the demands of both sides. Equalities that cannot be solved become conditions
    of the rule. */
 #include "graphs/world.h"
-#include "rules/taso_writer.h"
+#include "rules/taso_text_inner.h"
 #include <string.h>
 
 enum { ROUNDS = 200 }; /* most rounds of solving */

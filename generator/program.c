@@ -1,4 +1,4 @@
-/* unroll.c -- unrolls a definition into a Program by walking its expression with every index bound
+/* program.c -- unrolls a definition into a Program by walking its expression with every index bound
    to a number.
 
    Equal steps are made once: the words of each step are hash-consed. Nested sums are flattened, and

@@ -1,7 +1,7 @@
-/* taso_writer.h -- the state of turning one of TASO's rules into text (taso_text.c): the sizes that
-   are solved for, the equalities that both sides demand, and the values of both sides. */
-#ifndef ISOMER_TASO_WRITER_H
-#define ISOMER_TASO_WRITER_H
+/* taso_text_inner.h -- the state of turning one of TASO's rules into text (taso_text.c): the sizes
+   that are solved for, the equalities that both sides demand, and the values of both sides. */
+#ifndef ISOMER_TASO_TEXT_INNER_H
+#define ISOMER_TASO_TEXT_INNER_H
 #include "graphs/graph.h"
 #include "rules/taso_inner.h"
 

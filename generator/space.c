@@ -1,4 +1,4 @@
-/* typing.c -- decides whether an operator of the set accepts given arguments, and which types its
+/* space.c -- decides whether an operator of the set accepts given arguments, and which types its
    results have.
 
    The operator's shape() is asked once for each combination of arguments, and the answer is kept.

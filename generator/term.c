@@ -1,4 +1,4 @@
-/* encode.c -- computes the codes of terms, and builds terms from parts of other terms.
+/* term.c -- computes the codes of terms, and builds terms from parts of other terms.
 
    A code lists the instructions in post-order from the root. The canonical code is the least one
    over all swaps of commutative arguments; all 2^k combinations are tried, since a term has at most

@@ -1,6 +1,6 @@
-/* model_run.h -- declares the state of a run of the program run-model, which its files share. */
-#ifndef ISOMER_MODEL_RUN_H
-#define ISOMER_MODEL_RUN_H
+/* run_model.h -- declares the state of a run of the program run-model, which its files share. */
+#ifndef ISOMER_RUN_MODEL_H
+#define ISOMER_RUN_MODEL_H
 #include "graphs/feed.h"
 #include "graphs/onnx/onnx.h"
 #include "graphs/plan/choose.h"

@@ -2,6 +2,7 @@
    those that are equal as candidate rules, which verify-rules then proves or refutes. With a link,
    every process reads the same options, and the first one writes. */
 #include "generator/generate.h"
+#include "ops/base/file.h"
 #include "ops/base/file_use.h"
 #include "ops/base/main.h"
 #include <cjson/cJSON.h>

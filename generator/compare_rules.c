@@ -2,6 +2,7 @@
    table of options; each command says which groups of options it accepts. */
 #include "generator/relate.h"
 #include "graphs/world.h"
+#include "ops/base/file.h"
 #include "ops/base/file_use.h"
 #include "ops/base/main.h"
 #include "rules/taso.h"

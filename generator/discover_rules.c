@@ -3,6 +3,7 @@
    proves or refutes. */
 #include "generator/discover/discover.h"
 #include "graphs/onnx/onnx.h"
+#include "ops/base/file.h"
 #include "ops/base/file_use.h"
 #include "ops/base/main.h"
 #include <cjson/cJSON.h>

@@ -2,6 +2,7 @@
    and tries the result in one form after the other. */
 #include "generator/lift_inner.h"
 #include "graphs/needs.h"
+#include "graphs/resize.h"
 #include "graphs/world.h"
 #include <string.h>
 

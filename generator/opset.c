@@ -4,6 +4,7 @@
    and their values come first, then inputs, then operators. */
 #include "generator/space.h"
 #include "generator/values.h"
+#include "ops/base/file.h"
 #include "ops/base/text.h"
 #include <string.h>
 

@@ -3,6 +3,7 @@
    with the proper name is always complete. */
 #include "generator/shard.h"
 #include "generator/term_classes.h"
+#include "ops/base/file.h"
 #include "ops/base/text.h"
 #include <dirent.h>
 #include <errno.h>

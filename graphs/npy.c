@@ -2,6 +2,7 @@
    header, the header, and the elements. The header is a Python dictionary with the keys descr,
    fortran_order and shape. */
 #include "graphs/npy.h"
+#include "ops/base/file.h"
 #include "ops/core/element.h"
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-/* resize.c -- makes a graph with other sizes, or with one element type replaced by another. The
+/* resize.c -- makes a graph with other sizes or another element type. The
    nodes are made again in order, with symbols and element types replaced in their attributes and in
    the types of inputs. */
-#include "graphs/rewrite.h"
+#include "graphs/resize.h"
 
 typedef struct Resize {
     World *w;

@@ -2,6 +2,7 @@
    are wanted. */
 #include "graphs/run_model.h"
 #include "graphs/npy.h"
+#include "ops/base/file.h"
 #include "ops/base/file_use.h"
 #include "ops/base/text.h"
 #include "ops/core/element.h"

@@ -1,7 +1,7 @@
 /* derivable.c -- asks about a rule with one e-graph for each of its lengths. Sizes that its needs
    determine are substituted at the start, so that equal sizes are equal polynomials. */
 #include "rules/derivable.h"
-#include "graphs/rewrite.h"
+#include "graphs/resize.h"
 #include <string.h>
 
 typedef struct Equation { /* a rule that was added as equations */

@@ -5,6 +5,7 @@
    for which it does not hold has no such instance. Rules that mix element types of floats, or make
    floats of integers, have none either, since the integers that a float can hold depend on its
    width. */
+#include "graphs/resize.h"
 #include "graphs/rewrite.h"
 #include "ops/core/element.h"
 #include "rules/rule.h"

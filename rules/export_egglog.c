@@ -5,6 +5,7 @@
    with several results need no special form. Integers are i64; lists are Cons and Nil. An entry
    that is a polynomial becomes a variable with an equation. The functions rank, dim and element are
    declared, but it is the user's program that fills them. */
+#include "ops/base/file.h"
 #include "ops/core/facts.h"
 #include "rules/export.h"
 #include <ctype.h>

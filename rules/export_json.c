@@ -1,6 +1,7 @@
 /* export_json.c -- exports rules as JSON, one rule a line. Each rule is given as written, with its
    axis blocks, and for each choice of their lengths with every attribute and the type of every
    value. rules/rules.schema.json is the schema. */
+#include "ops/base/file.h"
 #include "rules/export.h"
 #include "ops/operator/digest.h"
 #include "rules/outline.h"

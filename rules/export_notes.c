@@ -1,5 +1,6 @@
 /* export_notes.c -- what every format says about a rule: where it comes from, or why it is left
    out. */
+#include "ops/base/file.h"
 #include "rules/export.h"
 #include <string.h>
 

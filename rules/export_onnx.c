@@ -3,6 +3,7 @@
    For each choice of stated lengths of its blocks, the variables of a rule get numbers (sample.h),
    and both sides become models with the same inputs and outputs (export_graph.c). The folder is
    created beside its final name and renamed when it is complete. */
+#include "ops/base/file.h"
 #include "rules/export.h"
 #include "rules/sample.h"
 #include <cjson/cJSON.h>

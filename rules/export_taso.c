@@ -5,6 +5,7 @@
    rule: the rule is matched against the left side that was read and must produce the right side
    that was read, at every rank, given only what that left side itself says about sizes. */
 #include "graphs/needs.h"
+#include "ops/base/file.h"
 #include "ops/base/intern.h"
 #include "rules/export.h"
 #include "rules/match_apply.h"

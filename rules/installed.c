@@ -2,6 +2,7 @@
    library: first those of a build, then those of an installation. The first one that has rules is
    used. */
 #include "rules/installed.h"
+#include "ops/base/file.h"
 #include "ops/base/options.h"
 #include <dirent.h>
 #include <dlfcn.h>

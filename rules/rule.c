@@ -2,6 +2,7 @@
    line; the lines of a part are parsed only when block lengths are known (instance.c). Parts keep
    their text, so a rule prints as its author wrote it. */
 #include "rules/rule.h"
+#include "ops/base/file.h"
 #include <string.h>
 
 typedef struct RuleLine {

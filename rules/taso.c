@@ -5,6 +5,7 @@
    is a variable of the rule. Every number is checked before it is used. */
 #include "rules/taso.h"
 #include "graphs/onnx/file/wire.h"
+#include "ops/base/file.h"
 #include "rules/taso_inner.h"
 #include <string.h>
 

@@ -8,6 +8,7 @@
    on the data of this run an If takes one branch, and a faster branch that is not taken gains
    nothing. */
 #include "search/bodies.h"
+#include "ops/base/file.h"
 #include "search/folder.h"
 #include "search/optimize.h"
 #include "search/option_table.h"

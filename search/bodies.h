@@ -1,6 +1,7 @@
 /* bodies.h -- optimizes the bodies of control flow as if they were models. */
 #ifndef ISOMER_BODIES_H
 #define ISOMER_BODIES_H
+#include "ops/base/file.h"
 #include "search/run.h"
 
 /* Optimizes each body of an If, Loop or Scan of the model as a model of its own and times the model

@@ -1,6 +1,7 @@
 /* child.c -- runs a program by posix_spawn, with standard input, output and error redirected to
    files in memory. */
 #include "search/child.h"
+#include "ops/base/file.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -2,6 +2,7 @@
    its questions ordered by the target's profile if there is one. Rules are proved a few at a time,
    so that little work is lost when the time is over; all that was proved by then is kept. */
 #include "search/discover.h"
+#include "ops/base/file.h"
 #include "rules/installed.h"
 #include "search/child.h"
 #include "search/folder.h"

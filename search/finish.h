@@ -1,6 +1,7 @@
 /* finish.h -- turns the graph that rules made into the graph and the bytes that are written. */
 #ifndef ISOMER_FINISH_H
 #define ISOMER_FINISH_H
+#include "ops/base/file.h"
 #include "search/run.h"
 
 typedef struct FinishLimits {

@@ -1,6 +1,7 @@
 /* invariants.h -- moves loop-invariant nodes out of the bodies of loops. */
 #ifndef ISOMER_INVARIANTS_H
 #define ISOMER_INVARIANTS_H
+#include "ops/base/file.h"
 #include "search/run.h"
 
 /* Moves nodes of the bodies of Loop and Scan that compute the same in every iteration in front of

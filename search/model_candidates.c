@@ -2,6 +2,7 @@
    batches together with the original, and a candidate's time is kept as its ratio to the original's
    in the same batch, so that changes in the machine's speed do not matter. */
 #include "search/model_candidates.h"
+#include "ops/base/file.h"
 #include "ops/base/process.h"
 #include "search/command_limits.h"
 #include "search/cost_model.h"

@@ -2,6 +2,7 @@
    a way to rewrite the whole model, with its file and its time. */
 #ifndef ISOMER_MODEL_CANDIDATES_H
 #define ISOMER_MODEL_CANDIDATES_H
+#include "ops/base/file.h"
 #include "search/folder.h"
 #include "search/price.h"
 #include "search/target_profile.h"

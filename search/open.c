@@ -5,6 +5,7 @@
 #include "graphs/needs.h"
 #include "graphs/sizes.h"
 #include "graphs/world.h"
+#include "ops/base/file.h"
 #include "search/bodies.h"
 #include "search/byte_products.h"
 #include "search/discover.h"

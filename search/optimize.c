@@ -10,6 +10,7 @@
    (second_opinion.c). Write and report (show/). */
 #include "search/optimize.h"
 #include "graphs/world.h"
+#include "ops/base/file.h"
 #include "search/check_steps.h"
 #include "search/finish.h"
 #include "search/open.h"

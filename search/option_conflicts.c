@@ -4,6 +4,7 @@
    name is refused that would overwrite another file that is named. */
 #include "graphs/onnx/onnx.h"
 #include "ops/backend/backend.h"
+#include "ops/base/file.h"
 #include "ops/base/file_use.h"
 #include "search/helper.h"
 #include "search/option_table.h"

@@ -5,6 +5,7 @@
 #include "graphs/fold.h"
 #include "graphs/graph_text.h"
 #include "graphs/needs.h"
+#include "ops/base/file.h"
 #include "search/cost_model.h"
 #include "search/finish.h"
 #include <math.h>

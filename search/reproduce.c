@@ -8,6 +8,7 @@
    constants, the data, the result of each side, and the rules applied in between. Otherwise the
    region is extended to the model's inputs. */
 #include "graphs/check.h"
+#include "ops/base/file.h"
 #include "search/input_data.h"
 #include "search/reproduce.h"
 #include "graphs/plan/execute.h"

@@ -1,6 +1,7 @@
 /* search_command.h -- the search with a measuring command, which times files of whole models. */
 #ifndef ISOMER_SEARCH_COMMAND_H
 #define ISOMER_SEARCH_COMMAND_H
+#include "ops/base/file.h"
 #include "search/run.h"
 
 /* All functions return false with the run's error set on failure. */

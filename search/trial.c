@@ -4,6 +4,7 @@
    that do not run, which keep their names: their results become random data, the same on both
    sides, and their inputs must agree. */
 #include "graphs/check.h"
+#include "ops/base/file.h"
 #include "search/input_data.h"
 #include "search/finish.h"
 #include "graphs/oracle.h"

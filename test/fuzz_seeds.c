@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include "ops/base/file.h"
 #include "ops/base/text.h"
 #include "test/fuzz/fuzz.h"
 #include "test/shared/sample.h"

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 #include "generator/generate.h"
 #include "graphs/world.h"
+#include "ops/base/file.h"
 #include "rules/rule.h"
 #include <stdlib.h>
 #include <string.h>

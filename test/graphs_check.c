@@ -6,6 +6,7 @@
 #include "graphs/oracle.h"
 #include "graphs/sizes.h"
 #include "ops/backend/backend.h"
+#include "ops/base/file.h"
 #include "ops/core/element.h"
 #include "test/shared/fixture.h"
 #include "graphs/world.h"

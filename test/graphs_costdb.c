@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "graphs/plan/costdb.h"
+#include "ops/base/file.h"
 #include "ops/base/text.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* graphs_external.c -- tests weights outside the model's bytes. They may lie in external files,
    each of which is visited once however many tensors name it, or in the World, to which a part of a
    model refers instead of containing the weights. */
+#include "ops/base/file.h"
 #include "test/shared/onnx_build.h"
 #include "graphs/onnx/model.h"
 #include "graphs/world.h"

@@ -2,6 +2,7 @@
    things are named. The graph is
 
      s = x + w;  y = relu(s);  t = s * v;  z = sigmoid(t)   with outputs y and z. */
+#include "ops/base/file.h"
 #include "test/shared/fixture.h"
 #include "test/shared/onnx_build.h"
 #include "graphs/onnx/model.h"

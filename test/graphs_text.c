@@ -1,6 +1,7 @@
 /* graphs_text.c -- tests the text form of graphs: every case prints as it stands, in a new World
    and in one full of other nodes, and errors in texts are reported at their place. */
 #include "graphs/graph_text.h"
+#include "ops/base/file.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
 #include "graphs/world.h"

@@ -1,6 +1,7 @@
 /* ops_file.c -- tests reading and writing whole files. Failures are planted (a file larger than the
    process may write, impossible paths); after each, the target and its folder are as before. The
    tests write to a folder of their own only. */
+#include "ops/base/file.h"
 #include "ops/base/file_use.h"
 #include "ops/base/random.h"
 #include "ops/base/intern.h"

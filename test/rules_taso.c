@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "graphs/onnx/file/wire.h"
+#include "ops/base/file.h"
 #include "ops/base/random.h"
 #include "rules/taso.h"
 #include "rules/taso_inner.h"

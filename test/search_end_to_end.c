@@ -1,6 +1,7 @@
 /* search_end_to_end.c -- tests running two files from beginning to end: equal ones agree, others
    differ in their elements, an output of another size is named as such, and so is the file that
    does not run. */
+#include "ops/base/file.h"
 #include "search/end_to_end.h"
 #include "ops/backend/backend.h"
 #include "test/shared/onnx_build.h"

@@ -7,6 +7,7 @@
 
    Each run is a process of its own. With ISOMER_HEAVY set, all places of failure are tried instead
    of a sample, and two processes share a cost file for a minute instead of a second. */
+#include "ops/base/file.h"
 #include "ops/base/random.h"
 #include "ops/base/text.h"
 #include "graphs/plan/costdb.h"

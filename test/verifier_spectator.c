@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "graphs/world.h"
+#include "ops/base/file.h"
 #include "search/library.h"
 #include "verifier/verify.h"
 #include <string.h>

@@ -3,6 +3,7 @@
    line only. */
 #include "verifier/verdicts.h"
 #include "graphs/world.h"
+#include "ops/base/file.h"
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>

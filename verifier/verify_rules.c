@@ -1,5 +1,6 @@
 /* verify_rules.c -- the program verify-rules. It reads rules, proves or refutes each, and writes
    them with their verdicts. optimize-model uses the proved ones. */
+#include "ops/base/file.h"
 #include "verifier/verify_program.h"
 #include "verifier/workers.h"
 #include "ops/base/file_use.h"

@@ -1,5 +1,6 @@
 /* verify_write.c -- writes the files of verify-rules: rules with their verdicts, the verdicts as
    JSON, counterexamples, and the index of obligations. */
+#include "ops/base/file.h"
 #include "verifier/verify_program.h"
 #include "graphs/world.h"
 #include <string.h>

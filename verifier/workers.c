@@ -3,6 +3,7 @@
    worker dies, its rule is reported as unknown and the worker is replaced. Signals that end the
    program are read from a file descriptor, so that no finished work is lost. */
 #include "verifier/workers.h"
+#include "ops/base/file.h"
 #include "verifier/solver.h"
 #include <errno.h>
 #include <poll.h>

@@ -2,6 +2,8 @@
    operators of the question applied to them, and operators on two constants that are linear in one
    of them or in both together. */
 #include "generator/discover/answer_inner.h"
+#include "graphs/resize.h"
+#include "graphs/rewrite.h"
 #include <string.h>
 
 enum { EVALUATIONS = 1500 };

@@ -2,6 +2,7 @@
    one, and the answers to a question depend on that question alone. */
 #include "generator/discover/discover.h"
 #include "generator/discover/answer.h"
+#include "ops/base/file.h"
 #include "ops/base/process.h"
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,8 @@
 /* found.c -- decides which values that equal the question's result become answers. The price, the
    answers known already, smaller questions, and a trial at other sizes decide. */
 #include "generator/discover/answer_inner.h"
+#include "graphs/resize.h"
+#include "graphs/rewrite.h"
 #include "rules/export.h"
 #include <math.h>
 #include <string.h>

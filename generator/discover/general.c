@@ -9,6 +9,7 @@
 #include "generator/discover/part_text.h"
 #include "graphs/constants.h"
 #include "graphs/needs.h"
+#include "graphs/resize.h"
 #include "ops/core/element.h"
 #include <string.h>
 

@@ -3,6 +3,7 @@
    place. */
 #include "generator/discover/general_inner.h"
 #include "graphs/needs.h"
+#include "graphs/resize.h"
 
 bool general_real(const General *g, Poly p, int64_t *v) { return poly_eval(g->w, p, g->real, v); }
 

@@ -2,6 +2,7 @@
    graph lose. */
 #include "generator/discover/lost.h"
 #include "generator/discover/weigh.h"
+#include "ops/base/file.h"
 
 bool profile_read(Arena *a, const Model *m, const char *path, NodeTimes *t, Error *e) {
     char *text;

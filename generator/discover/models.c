@@ -8,6 +8,7 @@
 #include "graphs/fold.h"
 #include "graphs/onnx/onnx.h"
 #include "graphs/world.h"
+#include "ops/base/file.h"
 #include <stdio.h>
 #include <string.h>
 

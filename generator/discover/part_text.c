@@ -4,7 +4,7 @@
 #include "generator/discover/part_text.h"
 #include "generator/lift_inner.h"
 #include "graphs/graph_text.h"
-#include "graphs/rewrite.h"
+#include "graphs/resize.h"
 
 /* The nodes of a part in post-order. A part has at most 16 nodes and few inputs (ask.c, general.c),
    so it fits. */

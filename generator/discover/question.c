@@ -1,5 +1,6 @@
 /* question.c -- questions as text; equal questions are merged. */
 #include "generator/discover/question.h"
+#include "ops/base/file.h"
 #include "ops/base/intern.h"
 #include <math.h>
 #include <stdio.h>

@@ -6,6 +6,7 @@
    named after their value, so that equal sizes stay equal. Whatever else the surrounding graph
    knows about the sizes is lost, which only makes the model more general. */
 #include "graphs/onnx/model.h"
+#include "ops/base/file.h"
 #include <string.h>
 
 static Slice body_graph(const Model *m, const ModelBody *b) {

@@ -6,6 +6,7 @@
 #include "graphs/onnx/file/index.h"
 #include "graphs/onnx/onnx.h"
 #include "graphs/onnx/file/tensor.h"
+#include "ops/base/file.h"
 #include <sys/stat.h>
 
 typedef uint32_t NameId;

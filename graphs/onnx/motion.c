@@ -7,6 +7,7 @@
    they get new names outside, and an Identity in the body gives them their old names there. A light
    node whose result is also read in the body is copied, not moved. */
 #include "graphs/onnx/motion.h"
+#include "ops/base/file.h"
 #include <string.h>
 
 typedef struct Mover {

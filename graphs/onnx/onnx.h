@@ -6,6 +6,7 @@
 #ifndef ISOMER_ONNX_H
 #define ISOMER_ONNX_H
 #include "graphs/rewrite.h"
+#include "ops/base/file.h"
 #include "ops/base/options.h"
 #include "ops/core/facts.h"
 

@@ -3,6 +3,7 @@
    entries that it had written. A foreign or damaged file is refused before anything is written to
    it. */
 #include "graphs/plan/costdb.h"
+#include "ops/base/file.h"
 #include "ops/base/intern.h"
 #include "ops/base/text.h"
 #include <sqlite3.h>

@@ -1,9 +1,10 @@
-/* file.c -- reads and writes whole files (declared in text.h).
+/* file.c -- reads and writes whole files.
 
    A regular file is replaced atomically: the bytes are written to a new file beside it, synced, and
    renamed. Readers see the old contents or the new ones, and after a failure only the old ones
    remain. What is not a regular file (a pipe, a device) cannot be replaced and is written to
    directly. */
+#include "ops/base/file.h"
 #include "ops/base/text.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -2,6 +2,7 @@
    the same if their device and inode numbers are; files that do not exist yet, if their folders and
    names are. */
 #include "ops/base/file_use.h"
+#include "ops/base/file.h"
 #include "ops/base/text.h"
 #include <limits.h>
 #include <stdio.h>

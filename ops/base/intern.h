@@ -2,6 +2,7 @@
    0 means none. Records never move. The project's hash functions are declared here, too. */
 #ifndef ISOMER_INTERN_H
 #define ISOMER_INTERN_H
+#include "file.h"
 #include "text.h"
 
 typedef struct Intern Intern;

@@ -1,5 +1,6 @@
 /* page.c -- prints the HTML page. It has no scripts and loads nothing; long parts can be folded
    (<details>). Text that comes from a model or a rule is escaped. */
+#include "ops/base/file.h"
 #include "search/effect.h"
 #include "search/rank.h"
 #include "search/show/page_draw.h"

@@ -1,5 +1,6 @@
 /* show.c -- makes what the user asked to see: changes as text, as a graph or as a page, and the
    list of rules. */
+#include "ops/base/file.h"
 #include "search/show/page.h"
 #include "search/show/show.h"
 #include "search/show/picture.h"

@@ -4,6 +4,7 @@
 #define ISOMER_TEST_ONNX_BUILD_H
 #include "graphs/onnx/onnx.h"
 #include "graphs/onnx/file/wire.h"
+#include "ops/base/file.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,6 +3,7 @@
 
    Usage: seal_rules IN OUT [DEFS]. With DEFS, the verdict is for operators whose definitions have
    that digest. */
+#include "ops/base/file.h"
 #include "test/shared/forge.h"
 #include "graphs/world.h"
 #include <stdio.h>

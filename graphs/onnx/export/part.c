@@ -11,6 +11,7 @@
    away from it. */
 #include "graphs/constants.h"
 #include "graphs/onnx/model.h"
+#include "ops/base/file.h"
 #include "ops/core/element.h"
 #include <string.h>
 

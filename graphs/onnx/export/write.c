@@ -2,6 +2,7 @@
    copied in order, and only nodes, initializers and entries about names that no longer exist
    change. If the graph is unchanged, so are the bytes. */
 #include "graphs/onnx/export/export.h"
+#include "ops/base/file.h"
 #include "ops/core/element.h"
 #include <limits.h>
 #include <stdlib.h>

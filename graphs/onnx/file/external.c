@@ -4,6 +4,7 @@
    when the model is opened, and every file that a written model refers to gets copied next to it.
    Paths must not leave the model's folder. */
 #include "graphs/onnx/export/export.h"
+#include "ops/base/file.h"
 #include "ops/core/element.h"
 #include <ctype.h>
 #include <errno.h>

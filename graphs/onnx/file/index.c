@@ -1,6 +1,7 @@
 /* index.c -- indexes an ONNX file in one pass over ModelProto, its GraphProto and the headers of
    its nodes. */
 #include "graphs/onnx/file/index.h"
+#include "ops/base/file.h"
 #include <string.h>
 
 void slices_push(Arena *a, SliceList *list, Slice s) {

@@ -4,6 +4,7 @@
 #ifndef ISOMER_ONNX_INDEX_H
 #define ISOMER_ONNX_INDEX_H
 #include "graphs/onnx/file/wire.h"
+#include "ops/base/file.h"
 #include "ops/base/intern.h"
 
 /* X(member, number): the repeated message fields of GraphProto, with their field numbers from

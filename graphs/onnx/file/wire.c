@@ -3,6 +3,7 @@
    compared with the number of bytes left before it is used, so the walker never reads beyond the
    slice, whatever the bytes are. */
 #include "graphs/onnx/file/wire.h"
+#include "ops/base/file.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

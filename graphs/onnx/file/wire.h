@@ -4,6 +4,7 @@
    written back as it is. */
 #ifndef ISOMER_WIRE_H
 #define ISOMER_WIRE_H
+#include "ops/base/file.h"
 #include "ops/base/text.h"
 #include <onnx_fields.h> /* the field numbers of onnx.proto */
 

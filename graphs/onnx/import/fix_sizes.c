@@ -3,6 +3,7 @@
    and so does every other size of the same name. Types in bodies of control flow keep their names:
    they say nothing that the surrounding graph does not say. */
 #include "graphs/onnx/model.h"
+#include "ops/base/file.h"
 
 typedef struct SizeFixer {
     const Model *m;

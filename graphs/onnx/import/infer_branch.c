@@ -13,6 +13,7 @@
 #include "graphs/fold.h"
 #include "graphs/onnx/model.h"
 #include "graphs/world.h"
+#include "ops/base/file.h"
 #include <string.h>
 
 /* At most this many rounds of inlining, folded constants of this many elements, and files of this

@@ -6,6 +6,7 @@
    the call gives, or the function's default (FunctionProto in onnx.proto). A function that imports
    another version of an operator set than the model does is not inlined. */
 #include "graphs/onnx/model.h"
+#include "ops/base/file.h"
 #include <string.h>
 
 enum { CALLS_DEEP = 64, NODES_MOST = 1 << 20 };

@@ -5,6 +5,7 @@
    defines a name that anything else defines, too, the If stays. */
 #include "graphs/onnx/model.h"
 #include "graphs/shapevalue.h"
+#include "ops/base/file.h"
 #include "ops/core/element.h"
 #include <string.h>
 

@@ -4,6 +4,7 @@
    tensors fit their data. Weights stay in the mapped file. */
 #include "graphs/onnx/model.h"
 #include "graphs/onnx/order.h"
+#include "ops/base/file.h"
 #include <string.h>
 
 static bool define(Model *m, Slice text, Source source, int index, const char *place, Error *e,

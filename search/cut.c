@@ -90,6 +90,35 @@ bool cut_opaque(Cut *c, const char **why) {
     return true;
 }
 
+/* Returns whether a size of the node's results depends on data and on nothing that it reads. */
+static bool counts(World *w, const Node *n) {
+    for (int port = 0; port < n->nout; port++) {
+        const Type *t = value_type(w, n->out + (Value)port);
+        for (int axis = 0; axis < t->dim.n; axis++) {
+            const Symbol size = poly_is_symbol(w, t->dim.v[axis]);
+            bool own = size && symbol_def(w, size).kind == SYM_DATA;
+            for (int k = 0; k < n->nin && own; k++) {
+                const Type *read = n->in[k] ? value_type(w, n->in[k]) : NULL;
+                for (int j = 0; read && j < read->dim.n; j++)
+                    own &= !poly_mentions(w, read->dim.v[j], size);
+            }
+            if (own) return true;
+        }
+    }
+    return false;
+}
+
+bool cut_counted(Cut *c) {
+    const NodeList live = graph_live(c->w, c->arena, &c->side[0].graph);
+    bool any = false;
+    for (int k = 0; k < live.n; k++) {
+        const Node n = node_get(c->w, live.v[k]);
+        if (n.op->kernel && !is_cut(&c->side[0], n.out) && counts(c->w, &n))
+            any |= cut_node(c, 0, n.out);
+    }
+    return any;
+}
+
 bool cut_obstacle(Cut *c, int side, Value at, const ValueMap *map) {
     Side *s = &c->side[side];
     NodeList live = graph_live(c->w, c->arena, &s->graph);

@@ -28,6 +28,9 @@ bool cut_opaque(Cut *, const char **why);
    side's values to the remaining ones. If `at` is an input, all nodes that read it are cut. Returns
    false if nothing more can be cut. */
 bool cut_obstacle(Cut *, int side, Value at, const ValueMap *map);
+/* Cuts every node whose number of results depends on data: its size here is a guess, with which its
+   kernel may fail. Returns false if there is none that can be cut. */
+bool cut_counted(Cut *);
 /* Sets *out, in the arena, to what remains of a side. */
 bool cut_remaining(Cut *, int side, Graph *out, ValueMap *map, Error *);
 /* Removes outputs that need no comparison, because they are the same input on both sides or the

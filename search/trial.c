@@ -135,7 +135,9 @@ static bool compare_sides(Trial *t, CheckResult *result, const char **why) {
             return true;
         }
         if (at && cut_obstacle(&t->both, side, at, &map[side])) continue;
-        if (!at && local.kind == E_ENVIRONMENT && run_other_inputs(t->r, &local)) continue;
+        if (!at && local.kind == E_ENVIRONMENT &&
+            (cut_counted(&t->both) || run_other_inputs(t->r, &local)))
+            continue;
         if (local.kind == E_MEMORY || local.kind == E_INTERRUPTED || local.kind == E_CHECK)
             return *t->r->error = local, false;
         return *why = arena_format(t->arena, "%s: %s", local.place, local.reason), false;

@@ -1,6 +1,7 @@
-"""run-model on models in which sizes depend on computed values."""
+"""Models in which sizes depend on computed values: what run-model computes, and that optimize-model
+confirms its results."""
 
-import numpy, pytest
+import numpy, onnx, pytest
 from onnx import TensorProto, helper
 from test_run_model import run, save, tensor
 
@@ -40,3 +41,18 @@ def test_what_rounding_decides_is_counted_as_the_run_finds_it(tmp_path, kind):
     assert done.returncode == 0, done.stderr
     s, y = (numpy.load(tmp_path / f"{name}.npy") for name in "sy")
     assert numpy.array_equal(y, [numpy.flatnonzero(s == weights["t"])])
+
+
+@pytest.mark.parametrize("kind", ["NonZero", "Compress"])
+def test_a_result_is_confirmed_however_many_are_counted(optimize, tmp_path, kind):
+    """A number of results that was guessed is too small for this data."""
+    nodes = [helper.make_node("Relu", ["x"], ["once"]), helper.make_node("Relu", ["once"], ["s"])]
+    nodes += places_of_equals(kind)
+    weights = {"row": numpy.array([1, -1]), "places": numpy.arange(90)}
+    nodes.insert(2, helper.make_node("Relu", ["x"], ["t"]))
+    outputs = [tensor("s", None), tensor("y", None, TensorProto.INT64)]
+    model = save(tmp_path / "m.onnx", nodes, [tensor("x", ["n"])], outputs, weights)
+    done = optimize(model, tmp_path / "o.onnx", "--cost", "nodes", "--dim", "n=90")
+    assert done.returncode == 0 and "the original is kept" not in done.stdout, done.stdout
+    kinds = [node.op_type for node in onnx.load(tmp_path / "o.onnx").graph.node]
+    assert kinds.count("Relu") == 1

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The operations that one application, and that all of them together, may need on a sample. An
    operation takes about 10 ns here, so a run is at most a few seconds longer. */
@@ -119,6 +120,39 @@ bool derivation_check_applications(const Derivation *d, Sizes sizes, const Check
     }
     arena_free(a);
     return good;
+}
+
+static bool differs_on_extremes(const Derivation *d, const Sides *x, Sizes sizes,
+                                const CheckOptions *given) {
+    CheckOptions o = *given;
+    CheckResult c;
+    Error ignored = {0};
+    o.samples = 1, o.extreme = true, o.each = NULL;
+    return x->work >= 0 && x->work <= APPLICATION_WORK &&
+           graphs_check(d->w, &x->before, &x->after, sizes, &o, &c, &ignored) &&
+           (c.range.first >= 0 || c.extreme.first >= 0);
+}
+
+static bool is_listed(const StringList *l, const char *name) {
+    for (int k = 0; k < l->n; k++)
+        if (!strcmp(l->v[k], name)) return true;
+    return false;
+}
+
+StringList derivation_differing(const Derivation *d, Arena *arena, Sizes sizes,
+                                const CheckOptions *o) {
+    Arena *a = arena_new(arena_escape(d->arena), 0);
+    StringList names = {0, ARENA_NEW(arena, const char *, d->nstep)};
+    double left = APPLICATIONS_WORK;
+    for (int k = 0; k < d->nstep && left > 0; k++) {
+        const char *name = d->step[k].match.instance->rule->name;
+        if (is_listed(&names, name)) continue;
+        const Sides x = sides_of(d->w, a, &d->step[k], sizes);
+        left -= x.work;
+        if (differs_on_extremes(d, &x, sizes, o)) names.v[names.n++] = name;
+    }
+    arena_free(a);
+    return names;
 }
 
 /* Compares the graphs as wholes. Returns false if they need too many operations or cannot be

@@ -16,6 +16,9 @@ bool run_check_rules(Run *, const Derivation *);
    options, samples, seed and the data of inputs are used. */
 bool derivation_check_applications(const Derivation *, Sizes, const CheckOptions *, int *compared,
                                    Error *);
+/* Returns the names, in the arena, of the rules of which an application by itself differs on data
+   that is far larger and smaller than usual (SAMPLE_EXTREME), run on the device of the options. */
+StringList derivation_differing(const Derivation *, Arena *, Sizes, const CheckOptions *);
 /* *compared receives the number of constants that could be compared. The others have more elements
    than CHECKED_ELEMENTS, or a part of their expression has no definition. */
 bool derivation_check_constants(const Derivation *, uint64_t seed, int *compared, Error *);

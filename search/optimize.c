@@ -302,12 +302,11 @@ static bool write_result(Run *r, Derivation *d, const Views *views, IsomerResult
     return write_model(r, d, changed) && (write_others(r, d, views, out) || name_written(r));
 }
 
-static bool warn_unknown_opset(const Run *r, IsomerResult *out) {
-    if (opset_known(r->source.model)) return false;
+static void warn_unknown_opset(const Run *r, IsomerResult *out) {
+    if (opset_known(r->source.model)) return;
     snprintf(out->warning, sizeof out->warning,
              "%s: operator set %lld is not among %d to %d: the file is copied as it is", r->in,
              (long long)model_version(r->source.model), OPSET_OLDEST, OPSET_NEWEST);
-    return true;
 }
 
 /* Warns if the result is at least 5 % slower than the original on several threads; times vary more
@@ -331,18 +330,57 @@ static bool show_headroom(Run *r, IsomerResult *out) {
     return true;
 }
 
+/* Searches, finishes the result and checks it. */
+static bool find_result(Run *r, Derivation *d) {
+    *d = run_derivation(&r->source, &r->library, r->w, r->arena);
+    if (opset_known(r->source.model) && !search(r, d)) return false;
+    /* Set here, since run_keep_original makes a new derivation: with --fix-dims the file is to be
+       written even if no rule is applied. */
+    d->file_changed = r->sizes_fixed;
+    if (!finish_result(r, d) || !judge_inlining(r, d)) return false;
+    /* A file that was changed before the search is checked even if no rule was applied. */
+    const bool new_file = derivation_changes(d) || run_new_source(r);
+    return !new_file || check_result(r, d);
+}
+
+/* Switches off the rules that are why a result is not confirmed. Returns whether any was on. */
+static bool leave_out(Run *r) {
+    Text all = text_new(r->arena);
+    bool any = false;
+    if (r->left_out) text_add(&all, "%s", r->left_out);
+    for (int k = 0; k < r->differing.n; k++) {
+        const char *name = r->differing.v[k];
+        LibraryRule *rule = &r->library.rule[library_find(&r->library, name)];
+        if (!rule->on) continue;
+        run_say(r, "rule %s is left out: it overflows or hides an overflow; searching again", name);
+        text_add(&all, "%s%s", all.size ? ", " : "", name);
+        rule->on = false, any = true;
+    }
+    if (any) r->left_out = all.data;
+    return any;
+}
+
+/* Finds a result. As long as single rules are why it is not confirmed, finds another one without
+   them, so that they do not cost what the others gain. */
+static bool find_confirmed(Run *r, Derivation *d) {
+    for (;;) {
+        const RunStats stats = r->stats;
+        const bool returned = r->input_returned;
+        r->differing = (StringList){0};
+        if (!find_result(r, d)) return false;
+        if (!r->stats.unconfirmed || r->o->replay || run_signalled(r) || !leave_out(r)) return true;
+        r->stats = stats;
+        r->stats.before = run_seconds_whole(r) - stats.discovered.seconds;
+        r->input_returned = returned;
+    }
+}
+
 bool optimize_run(Run *r, IsomerResult *out) {
     if (!run_open(r)) return false;
     if (r->o->headroom) return show_headroom(r, out);
-    Derivation d = run_derivation(&r->source, &r->library, r->w, r->arena);
-    if (!warn_unknown_opset(r, out) && !search(r, &d)) return false;
-    /* Set here, since run_keep_original makes a new derivation: with --fix-dims the file is to be
-       written even if no rule is applied. */
-    d.file_changed = r->sizes_fixed;
-    if (!finish_result(r, &d) || !judge_inlining(r, &d)) return false;
-    /* A file that was changed before the search is checked even if no rule was applied. */
-    const bool new_file = derivation_changes(&d) || run_new_source(r);
-    if ((new_file && !check_result(r, &d)) || !run_check_with(r, &d)) return false;
+    Derivation d;
+    warn_unknown_opset(r, out);
+    if (!find_confirmed(r, &d) || !run_check_with(r, &d)) return false;
     if (r->stats.size_conflict)
         run_warn(out->warning, sizeof out->warning, "%s", r->stats.size_conflict);
     warn_threads(r, out->warning, sizeof out->warning);

@@ -15,7 +15,9 @@ bool opset_known(const Model *m) {
     return !version || (version >= OPSET_OLDEST && version <= OPSET_NEWEST);
 }
 
-double run_seconds(const Run *r) { return run_seconds_whole(r) - r->stats.discovered.seconds; }
+double run_seconds(const Run *r) {
+    return run_seconds_whole(r) - r->stats.discovered.seconds - r->stats.before;
+}
 
 double run_seconds_whole(const Run *r) { return process_clock() - r->stats.start; }
 

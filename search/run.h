@@ -79,7 +79,8 @@ typedef struct RunStats {
     const char *cost_fault;
     /* Which option gives sizes that the model does not allow, and what it requires; NULL: none. */
     const char *size_conflict;
-    double start; /* process_clock() when the run began */
+    double start;  /* process_clock() when the run began */
+    double before; /* seconds of searches that are repeated without some rules */
     double flops_before, flops_after;
     int64_t bytes_before, bytes_after; /* sizes of the files; before: during the search that of the
                                           model that is searched, in reports that of the user's */
@@ -175,6 +176,12 @@ typedef struct Run {
     bool sizes_fixed;    /* --fix-dims: the sizes given by options are in the file */
     bool inlined;        /* calls of functions, or Ifs, were replaced by their nodes */
     int64_t fixed_bytes; /* size of the user's file with these sizes; 0: none of them was open */
+    /* The names of the rules that are why the result at hand is not confirmed: on data far larger
+       and smaller than usual, what they make differs from what they replace. */
+    StringList differing;
+    /* Names, with commas between them, of the rules that were so before; the search was repeated
+       without them. NULL: there are none. */
+    const char *left_out;
     /* Nothing gains or is confirmed: the result is the user's file, with the sizes that --fix-dims
        fixed. */
     bool input_returned;
@@ -210,8 +217,8 @@ static inline bool run_changes_file(const Run *r) {
 enum { OPSET_OLDEST = 7, OPSET_NEWEST = 28 };
 /* Returns whether the model's version is one of these, or it imports no ONNX operators. */
 bool opset_known(const Model *);
-/* Returns the seconds since the run began, without those of --discover, which limits do not
-   include; run_seconds_whole: with them. */
+/* Returns the seconds since the run began, without those of --discover and of searches that are
+   repeated, which limits do not include; run_seconds_whole: with them. */
 double run_seconds(const Run *);
 double run_seconds_whole(const Run *);
 bool run_signalled(const Run *); /* whether the caller set *options.cancel */

@@ -2,8 +2,11 @@
 #include "search/stop.h"
 #include <math.h>
 
+/* A search that is repeated without some rules stops elsewhere than the first one. */
 static const char *stop_key(const Stop *s) {
-    return arena_format(s->r->arena, "%s %s", s->r->source.digest, s->what);
+    const char *without = s->r->left_out;
+    return arena_format(s->r->arena, "%s %s%s%s", s->r->source.digest, s->what,
+                        without ? " without " : "", without ? without : "");
 }
 
 Stop stop_open(Run *r, const char *device, const char *what, double until) {

@@ -13,6 +13,7 @@
 #include "ops/core/element.h"
 #include "search/run.h"
 #include "search/trial.h"
+#include "search/check_steps.h"
 #include "search/cut.h"
 #include "search/end_to_end.h"
 #include "graphs/world.h"
@@ -25,6 +26,7 @@ enum { CUTS = 2000 }; /* attempts to cut out a node that does not run */
 
 struct Trial {
     Run *r;
+    const Derivation *d; /* which made the result */
     World *w;
     Arena *arena;
     Sizes sizes;
@@ -294,7 +296,7 @@ static bool open_device(Trial *t) {
 
 Trial *trial_open(Run *r, const Derivation *d) {
     Trial *t = ARENA_NEW(r->arena, Trial, 1);
-    *t = (Trial){.r = r, .w = graph_world_new(r->escape, 0), .note = ""};
+    *t = (Trial){.r = r, .d = d, .w = graph_world_new(r->escape, 0), .note = ""};
     t->arena = t->w->arena;
     t->both.w = t->w, t->both.arena = t->arena;
     t->options = (CheckOptions){.samples = r->o->check,
@@ -370,9 +372,16 @@ static const char *extreme_differs(Trial *t, const CheckResult *result) {
     const bool drops = (t->options.classes & CLASSES_OFF) != 0;
     const Difference *x = result->range.first >= 0 && !drops ? &result->range : &result->extreme;
     if (x->first < 0) return NULL;
+    const StringList rules =
+        derivation_differing(t->d, t->r->arena, t->r->source.sizes, &t->options);
+    Text names = text_new(t->arena);
+    for (int k = 0; k < rules.n; k++)
+        text_add(&names, "%s%s",
+                 k ? ", " : "; rules that differ on such data, for --disable: ", rules.v[k]);
+    t->r->differing = rules;
     return arena_format(t->arena,
-                        "on data from -1e4 to 1e4 element %" PRId64 " of %s is %.9g but was %.9g",
-                        x->first, compared_name(t, x), x->b, x->a);
+                        "on data from -1e4 to 1e4 element %" PRId64 " of %s is %.9g but was %.9g%s",
+                        x->first, compared_name(t, x), x->b, x->a, rules.n ? names.data : "");
 }
 
 TrialResult trial_check(Trial *t) {

@@ -207,6 +207,11 @@ static void table_notes(const Run *r, bool changed, Text *t) {
                  one ? "time was" : "times were", one ? "was" : "were");
     }
     if (s->discovered.seconds > 0) table_discovered(&s->discovered, t);
+    if (r->left_out)
+        text_add(t,
+                 "  left out, since on data from -1e4 to 1e4 they overflow or hide an overflow: "
+                 "%s\n",
+                 r->left_out);
     if (!changed && s->reason) text_add(t, "  %s\n", s->reason);
     if (!changed && s->headroom) text_add(t, "%s", s->headroom);
     if (r->sizes_fixed)

@@ -178,10 +178,13 @@ bool costdb_forget(CostDb *d, const char *kind, const char *device, const char *
 }
 
 bool costdb_default_path(Arena *a, char **path, Error *e) {
+    Error why = {0};
     *path = user_file(a, "XDG_CACHE_HOME", ".cache", "costs.sqlite");
-    if (*path) return folders_make(*path, e);
-    return error_set(e, E_ENVIRONMENT, "costs",
-                     "neither HOME nor XDG_CACHE_HOME is set; give --cost-db FILE");
+    if (!*path)
+        return error_set(e, E_ENVIRONMENT, "costs",
+                         "neither HOME nor XDG_CACHE_HOME is set; give --cost-db FILE");
+    return folders_make(*path, &why) ||
+           error_set(e, why.kind, why.place, "%s; give --cost-db FILE", why.reason);
 }
 
 const char *costdb_version(void) { return sqlite3_libversion(); }

@@ -336,6 +336,13 @@ def test_a_threshold_of_weights_that_stay(files, tmp_path):
     assert not (tmp_path / "o.onnx").exists()
 
 
+def test_a_folder_of_times_that_cannot_be_written(files, tmp_path, monkeypatch):
+    """As in a container whose home is read-only: another place can be given."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "m.log" / "below"))
+    done = run("optimize-model", "m.onnx", "--dry-run", cwd=tmp_path)
+    refused(done, "cannot create the folder", "give --cost-db FILE", code=5)
+
+
 def test_estimates_are_not_called_measured(optimize, tmp_path):
     """A frozen run without a cost file has measured nothing."""
     words = [net(tmp_path / "m.onnx", blocks=1), "--dry-run", "--input-shape", "x:1,3,8,8"]

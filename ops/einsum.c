@@ -191,80 +191,216 @@ static bool write_equation(Call *c, OnnxWrite *w, int attr) {
 }
 static const OnnxItem items[] = {{"letters", "equation", read_equation, write_equation}, {0}};
 
-/* ---- Steps for a product of two inputs, as batched matrix products: letters of both inputs and of
-   y are batch axes, letters of one input and of y are rows or columns, and letters that y lacks are
-   summed. */
-/* Axes.has[letter] is a set of these. */
-enum { IN_A = 1, IN_B = 2, IN_Y = 4 };
-/* The axes of y, a and b, by letter. A stride is 0 where a tensor lacks the letter; `order` lists
-   the n letters, those of a first. */
-typedef struct Axes {
-    int has[LETTERS_MAX], n, order[2 * RANK_MAX];
-    int64_t dim[LETTERS_MAX], stride[3][LETTERS_MAX];
-} Axes;
-static bool add_axes(Axes *t, const Operand *o, const View *v, int which) {
-    for (int a = 0; a < o->n; a++) {
+/* ---- Steps for a product of two inputs. A letter that only one input has and that y lacks is
+   summed in that input first. If y has all other letters, the product is element-wise; otherwise it
+   is a product of matrices: letters of both inputs and of y are batch axes, letters of one input
+   and of y are rows or columns, and letters that y lacks are summed. */
+enum { A, B, Y, TENSORS };
+typedef enum Role { BATCH, ROW, COLUMN, SUMMED, ROLES } Role;
+typedef struct Letters {
+    int n, of[2 * RANK_MAX];
+} Letters;
+/* The letters of y = a * b. A stride is 0 where a tensor lacks the letter. */
+typedef struct Product {
+    StepBuf *b;
+    View view[TENSORS];
+    int has[LETTERS_MAX]; /* bit t: tensor t has the letter */
+    int64_t dim[LETTERS_MAX], stride[TENSORS][LETTERS_MAX];
+    Letters role[ROLES];
+} Product;
+/* The roles that the axes of each tensor have, in the order in which a copy has them. */
+static const Role roles_of[TENSORS][3] = {
+    {BATCH, ROW, SUMMED}, {BATCH, SUMMED, COLUMN}, {BATCH, ROW, COLUMN}};
+
+static void add_letter(Letters *to, int letter) { to->of[to->n++] = letter; }
+static void add_letters(Letters *to, const Letters *more) {
+    for (int j = 0; j < more->n; j++) add_letter(to, more->of[j]);
+}
+static void add_axes(Product *p, int tensor, const Operand *o) {
+    for (int a = 0; a < o->n; a++) { /* a letter that occurs twice takes the diagonal */
         const int l = o->letter[a];
-        if (t->has[l] & 1 << which) return false; /* the letter takes a diagonal */
-        if (!t->has[l]) t->order[t->n++] = l;
-        t->has[l] |= 1 << which;
-        t->dim[l] = v->dim[a], t->stride[which][l] = v->stride[a];
+        p->has[l] |= 1 << tensor;
+        p->dim[l] = p->view[tensor].dim[a], p->stride[tensor][l] += p->view[tensor].stride[a];
     }
+}
+/* Sets *out to the view of a tensor along these letters. False: there are too many. */
+static bool view_along(const Product *p, int tensor, const Letters *letters, View *out) {
+    View v = p->view[tensor];
+    if (letters->n > STEP_RANK) return false;
+    v.rank = letters->n;
+    for (int k = 0; k < v.rank; k++)
+        v.dim[k] = p->dim[letters->of[k]], v.stride[k] = p->stride[tensor][letters->of[k]];
+    *out = v;
     return true;
 }
-/* Sets axis place[k] of each view v[k] to a letter, or to size 1 if letter < 0; a place of -1
-   leaves the view out. */
-static void put_axis(View v[3], const Axes *t, int letter, const int place[3]) {
-    static const int which[] = {2, 0, 1}; /* the index of views y, a, b in Axes.stride */
-    for (int k = 0; k < 3; k++) {
-        if (place[k] < 0) continue;
-        v[k].dim[place[k]] = letter < 0 ? 1 : t->dim[letter];
-        v[k].stride[place[k]] = letter < 0 ? 0 : t->stride[which[k]][letter];
-    }
-}
-/* Joins the summed letters into one, which works if they follow each other in the memory of both
-   inputs. Returns that letter, -1 if there is none, or LETTERS_MAX if they cannot be joined. */
-static int join_summed(Axes *t) {
-    int k = -1;
-    for (int j = 0; j < t->n; j++) {
-        const int l = t->order[j];
-        if (t->has[l] != (IN_A | IN_B)) continue;
-        for (int w = 0; k >= 0 && w < 2; w++)
-            if (t->stride[w][k] != t->stride[w][l] * t->dim[l]) return LETTERS_MAX;
-        if (k >= 0) t->dim[l] *= t->dim[k];
-        k = l;
-    }
-    return k;
-}
-/* Adds a step v[0] = v[1] * v[2]; their letters are o[2], o[0] and o[1]. Returns false if no step
-   was added. */
-static bool add_product(const Operand o[3], View v[3], StepBuf *b) {
-    Axes t = {.n = 0};
-    int last[2] = {-1, -1}, rank = 0;
-    if (!add_axes(&t, &o[0], &v[1], 0) || !add_axes(&t, &o[1], &v[2], 1) ||
-        !add_axes(&t, &o[2], &v[0], 2))
+/* Makes the tensor a buffer of these letters, and *old the view along them that it was. */
+static bool move_to_buffer(Product *p, int tensor, const Letters *letters, View *old) {
+    if (!view_along(p, tensor, letters, old) ||
+        !step_buffer(p->b, p->view[Y].dtype, old->rank, old->dim, &p->view[tensor]))
         return false;
-    const int summed = join_summed(&t);
-    if (summed == LETTERS_MAX) return false;
-    for (int j = 0; j < t.n; j++) { /* the matrices take the last row and column letters */
-        const int has = t.has[t.order[j]];
-        if (has == IN_A || has == IN_B) return false;
-        if (has == (IN_A | IN_Y)) last[0] = t.order[j];
-        if (has == (IN_B | IN_Y)) last[1] = t.order[j];
-    }
-    for (int j = 0; j < t.n; j++) {
-        const int l = t.order[j];
-        if (l == last[0] || l == last[1] || !(t.has[l] & IN_Y)) continue;
-        if (rank == STEP_RANK - 2) return false;
-        put_axis(v, &t, l, (const int[]){rank, rank, rank});
-        rank++;
-    }
-    put_axis(v, &t, last[0], (const int[]){rank, rank, -1});
-    put_axis(v, &t, last[1], (const int[]){rank + 1, -1, rank + 1});
-    put_axis(v, &t, summed, (const int[]){-1, rank + 1, rank});
-    for (int k = 0; k < 3; k++) v[k].rank = rank + 2;
-    step_add(b, S_GEMM, 3, v);
+    memset(p->stride[tensor], 0, sizeof p->stride[tensor]);
+    for (int k = 0; k < letters->n; k++)
+        p->stride[tensor][letters->of[k]] = p->view[tensor].stride[k];
     return true;
+}
+/* Sorts letters by descending strides in a tensor. */
+static void sort_letters(Letters *letters, const int64_t stride[]) {
+    for (int j = 1; j < letters->n; j++)
+        for (int k = j; k > 0 && stride[letters->of[k - 1]] < stride[letters->of[k]]; k--) {
+            const int other = letters->of[k];
+            letters->of[k] = letters->of[k - 1], letters->of[k - 1] = other;
+        }
+}
+static void add_sum(StepBuf *b, const View *y, const View *x) {
+    step_param(b, step_add(b, S_REDUCE, 2, (const View[]){*y, *x}), 1, &(int64_t){REDUCE_SUM});
+}
+/* Sums an input over the letters that no other tensor has. */
+static bool sum_alone(Product *p, int tensor) {
+    Letters kept = {0}, all;
+    View x;
+    for (int l = 0; l < LETTERS_MAX; l++)
+        if (p->has[l] >> tensor & 1 && p->has[l] != 1 << tensor) add_letter(&kept, l);
+    sort_letters(&kept, p->stride[tensor]);
+    all = kept;
+    for (int l = 0; l < LETTERS_MAX; l++)
+        if (p->has[l] == 1 << tensor) add_letter(&all, l), p->has[l] = 0;
+    if (all.n == kept.n) return true;
+    if (!view_along(p, tensor, &all, &x) || !move_to_buffer(p, tensor, &kept, &(View){0}))
+        return false;
+    add_sum(p->b, &p->view[tensor], &x);
+    return true;
+}
+static void find_roles(Product *p) {
+    for (int l = 0; l < LETTERS_MAX; l++) switch (p->has[l]) {
+        case 1 << A | 1 << B | 1 << Y: add_letter(&p->role[BATCH], l); break;
+        case 1 << A | 1 << Y: add_letter(&p->role[ROW], l); break;
+        case 1 << B | 1 << Y: add_letter(&p->role[COLUMN], l); break;
+        case 1 << A | 1 << B: add_letter(&p->role[SUMMED], l); break;
+        default: break;
+        }
+    for (Role r = 0; r < SUMMED; r++) sort_letters(&p->role[r], p->stride[Y]);
+    sort_letters(&p->role[SUMMED],
+                 p->stride[view_count(&p->view[B]) > view_count(&p->view[A]) ? B : A]);
+}
+/* The product of a and b for each combination of the letters that y, or a buffer of the terms of
+   its sums, has. */
+static bool add_terms(Product *p, const View *y, const Letters *letters) {
+    static const Scalar code[] = {
+        {.op = C_VIEW, .a = 1}, {.op = C_VIEW, .a = 2}, {.op = C_MUL, .a = 0, .b = 1}};
+    View v[3] = {*y};
+    if (!view_along(p, A, letters, &v[1]) || !view_along(p, B, letters, &v[2])) return false;
+    step_code(p->b, step_add(p->b, S_EWISE, 3, v), 3, code);
+    return true;
+}
+/* Multiplies element by element, and then sums if y lacks letters. */
+static bool multiply_elements(Product *p) {
+    Letters all = {0}, kept = {0}, in_memory;
+    View y, terms;
+    for (Role r = 0; r < SUMMED; r++) add_letters(&kept, &p->role[r]);
+    all = kept;
+    add_letters(&all, &p->role[SUMMED]);
+    if (!view_along(p, Y, &kept, &y)) return false;
+    if (all.n == kept.n) return add_terms(p, &y, &kept);
+    in_memory = all;
+    sort_letters(&in_memory, p->stride[view_count(&p->view[B]) > view_count(&p->view[A]) ? B : A]);
+    if (!move_to_buffer(p, Y, &in_memory, &(View){0}) || !add_terms(p, &p->view[Y], &in_memory) ||
+        !view_along(p, Y, &all, &terms))
+        return false;
+    add_sum(p->b, &y, &terms);
+    return true;
+}
+/* How many of the last letters of a role follow each other in the memory of a tensor. */
+static int joined_letters(const Product *p, int tensor, Role role) {
+    const Letters *l = &p->role[role];
+    const int64_t *stride = p->stride[tensor];
+    int n = l->n > 0;
+    while (n > 0 && n < l->n &&
+           stride[l->of[l->n - n - 1]] == stride[l->of[l->n - n]] * p->dim[l->of[l->n - n]])
+        n++;
+    return n;
+}
+static bool has_role(int tensor, Role role) {
+    for (int k = 0; k < 3; k++)
+        if (roles_of[tensor][k] == role) return true;
+    return false;
+}
+/* The last letters of a role that are one axis of the matrices: those that follow each other in
+   memory in all tensors. */
+static int axis_letters(const Product *p, Role role) {
+    int n = p->role[role].n;
+    for (int t = 0; t < TENSORS; t++) {
+        const int joined = has_role(t, role) ? joined_letters(p, t, role) : n;
+        if (joined < n) n = joined;
+    }
+    return n;
+}
+static int64_t axis_length(const Product *p, Role role, int letters) {
+    const Letters *l = &p->role[role];
+    int64_t n = 1;
+    for (int k = l->n - letters; k < l->n; k++) n *= p->dim[l->of[k]];
+    return n;
+}
+/* Whether the letters of a role must be one axis of the matrices, since it would be too short with
+   less than all letters. */
+static bool must_join(const Product *p, Role role) {
+    enum { LEAST = 16 };
+    const int n = axis_letters(p, role);
+    return n < p->role[role].n && (role == SUMMED || axis_length(p, role, n) < LEAST);
+}
+/* Copies the tensors in which letters that must be one axis do not follow each other. The copy of y
+   is what the product writes; *copied then becomes the view to which it must be moved, and *from
+   what is moved. */
+static bool copy_apart(Product *p, bool *moved, View *to, View *from) {
+    bool copies[TENSORS] = {false};
+    for (Role r = ROW; r < ROLES; r++)
+        for (int t = 0; t < TENSORS && must_join(p, r); t++)
+            copies[t] = copies[t] || (has_role(t, r) && joined_letters(p, t, r) < p->role[r].n);
+    for (int t = 0; t < TENSORS; t++) {
+        Letters all = {0};
+        View old;
+        if (!copies[t]) continue;
+        for (int k = 0; k < 3; k++) add_letters(&all, &p->role[roles_of[t][k]]);
+        if (!move_to_buffer(p, t, &all, &old)) return false;
+        if (t != Y) step_copy(p->b, &p->view[t], &old);
+        else *moved = true, *to = old, *from = p->view[Y];
+    }
+    return true;
+}
+/* Appends an axis to the views of the tensors that have the role: its last n letters, or size 1. */
+static void append_axis(const Product *p, View v[TENSORS], Role role, int n) {
+    const Letters *l = &p->role[role];
+    for (int t = 0; t < TENSORS; t++) {
+        if (!has_role(t, role)) continue;
+        v[t].dim[v[t].rank] = axis_length(p, role, n);
+        v[t].stride[v[t].rank++] = n ? p->stride[t][l->of[l->n - 1]] : 0;
+    }
+}
+static bool multiply_matrices(Product *p) {
+    View v[TENSORS], to, from;
+    bool moved = false;
+    if (!copy_apart(p, &moved, &to, &from)) return false;
+    Letters batch = p->role[BATCH];
+    const int rows = axis_letters(p, ROW), columns = axis_letters(p, COLUMN);
+    for (int k = 0; k < p->role[ROW].n - rows; k++) add_letter(&batch, p->role[ROW].of[k]);
+    for (int k = 0; k < p->role[COLUMN].n - columns; k++) add_letter(&batch, p->role[COLUMN].of[k]);
+    if (batch.n > STEP_RANK - 2) return false;
+    for (int t = 0; t < TENSORS; t++) view_along(p, t, &batch, &v[t]);
+    append_axis(p, v, ROW, rows);
+    append_axis(p, v, SUMMED, p->role[SUMMED].n);
+    append_axis(p, v, COLUMN, columns);
+    step_add(p->b, S_GEMM, 3, (const View[]){v[Y], v[A], v[B]});
+    if (moved) step_copy(p->b, &to, &from);
+    return true;
+}
+/* Adds steps v[Y] = v[A] * v[B], whose letters are o[Y], o[A] and o[B]. Returns false if there are
+   too many letters. */
+static bool add_product(const Operand o[TENSORS], const View v[TENSORS], StepBuf *b) {
+    Product p = {.b = b};
+    for (int t = 0; t < TENSORS; t++) p.view[t] = v[t], add_axes(&p, t, &o[t]);
+    if (!sum_alone(&p, A) || !sum_alone(&p, B)) return false;
+    find_roles(&p);
+    const bool single = !p.role[ROW].n && !p.role[COLUMN].n && p.role[BATCH].n;
+    return single || !p.role[SUMMED].n ? multiply_elements(&p) : multiply_matrices(&p);
 }
 
 /* ---- Steps for more inputs: two at a time, first the pair whose product takes the fewest
@@ -301,22 +437,22 @@ static bool multiply_pair(Factors *f, const View *y, StepBuf *b) {
     int first = -1, second = -1;
     int64_t dim[STEP_RANK];
     double least = 0;
-    Operand o[3];
-    View v[3] = {*y};
+    Operand o[TENSORS];
+    View v[TENSORS];
+    v[Y] = *y;
     for (int i = 0; i < f->n; i++)
         for (int j = i + 1; j < f->n; j++) {
-            const double cost = product_cost(f, i, j, &o[2], dim);
+            const double cost = product_cost(f, i, j, &o[Y], dim);
             if (cost >= 0 && (first < 0 || cost < least)) first = i, second = j, least = cost;
         }
     if (first < 0) return false;
-    product_cost(f, first, second, &o[2], dim);
-    if (f->n == 2) o[2] = f->y;
-    else if (!step_buffer(b, y->dtype, o[2].n, dim, &v[0])) return false;
-    const View product = v[0];
-    o[0] = f->o[first], v[1] = f->v[first], o[1] = f->o[second], v[2] = f->v[second];
+    product_cost(f, first, second, &o[Y], dim);
+    if (f->n == 2) o[Y] = f->y;
+    else if (!step_buffer(b, y->dtype, o[Y].n, dim, &v[Y])) return false;
+    o[A] = f->o[first], v[A] = f->v[first], o[B] = f->o[second], v[B] = f->v[second];
     if (!add_product(o, v, b)) return false;
     f->n--;
-    f->o[first] = o[2], f->v[first] = product;
+    f->o[first] = o[Y], f->v[first] = v[Y];
     f->o[second] = f->o[f->n], f->v[second] = f->v[f->n];
     return true;
 }

@@ -85,8 +85,8 @@ static void draw_product(Drawn *t) {
                  low = dtype_class(type) == 'U' ? 0 : -high;
     int64_t a[4] = {draw(t, 1, 3), draw(t, 1, 3)}, b[4];
     memcpy(b, a, sizeof b);
-    a[batch] = draw(t, 1, 9), a[batch + 1] = b[batch] = draw(t, 0, 40);
-    b[batch + 1] = draw(t, 1, 40);
+    a[batch] = draw(t, 1, draw(t, 0, 1) ? 9 : 50), a[batch + 1] = b[batch] = draw(t, 0, 40);
+    b[batch + 1] = draw(t, 1, draw(t, 0, 1) ? 40 : 4);
     wholes(t, type, 2 + batch, a, low, high);
     wholes(t, type, 2 + batch - lacking, b + lacking, low, high);
 }
@@ -159,13 +159,15 @@ static void draw_transposed(Drawn *t) {
     if (draw(t, 0, 1)) reals(t, DT_FLOAT, 1, &all, -1, 1);
 }
 
-/* ---- products of letters: each letter has a size and occurs in some of a, b and y, in any
-   order */
-static void letters_of(Drawn *t, int n, const int has[], int which, char *text, size_t room,
-                       int64_t dim[], const int64_t size[], int *count) {
-    int order[4], kept = 0;
+/* ---- products of letters: each letter has a size and occurs in some of a, b and y, in any order;
+   in a factor, sometimes twice */
+enum { LETTERS = 5, FACTORS = 4 };
+static void letters_of(Drawn *t, int n, const int has[], int which, bool factor, char *text,
+                       size_t room, int64_t dim[], const int64_t size[], int *count) {
+    int order[LETTERS + 1], kept = 0;
     for (int l = 0; l < n; l++)
         if (has[l] & which) order[kept++] = l;
+    if (factor && kept && !draw(t, 0, 9)) order[kept] = order[draw(t, 0, kept - 1)], kept++;
     for (int k = kept - 1; k > 0; k--) {
         const int j = (int)draw(t, 0, k), keep = order[k];
         order[k] = order[j], order[j] = keep;
@@ -178,19 +180,20 @@ static void letters_of(Drawn *t, int n, const int has[], int which, char *text, 
     *count = kept;
 }
 static void draw_einsum(Drawn *t) {
-    enum { A = 1, B = 2, Y = 4, MOST = 4 };
+    enum { A = 1, B = 2, Y = 4 };
     char text[200] = "";
-    int has[5], count[MOST + 1];
-    const int n = (int)draw(t, 1, 4), inputs = draw(t, 0, 1) ? 2 : (int)draw(t, 3, MOST);
-    int64_t size[5], dim[MOST + 1][4];
+    int has[LETTERS], count[FACTORS + 1];
+    const int inputs = draw(t, 0, 1) ? 2 : (int)draw(t, 3, FACTORS),
+              n = (int)draw(t, 1, inputs == 2 ? LETTERS : 4);
+    int64_t size[LETTERS], dim[FACTORS + 1][LETTERS + 1];
     static const int most[] = {A | B, A | Y, B | Y, A | B | Y, A, B};
     for (int l = 0; l < n; l++) {
-        has[l] = inputs == 2 ? most[draw(t, 0, draw(t, 0, 9) ? 3 : 5)]
+        has[l] = inputs == 2 ? most[draw(t, 0, draw(t, 0, 2) ? 3 : 5)]
                              : (int)draw(t, 1, (1 << inputs) - 1) | (int)draw(t, 0, 1) << inputs;
-        size[l] = draw(t, 1, inputs == 2 ? 9 : 6);
+        size[l] = inputs > 2 ? draw(t, 1, 6) : draw(t, 0, 3) ? draw(t, 1, 7) : draw(t, 16, 20);
     }
     for (int k = 0; k <= inputs; k++)
-        letters_of(t, n, has, 1 << k, text, sizeof text, dim[k], size, &count[k]);
+        letters_of(t, n, has, 1 << k, k < inputs, text, sizeof text, dim[k], size, &count[k]);
     attribute(t, "letters", "%s]", text);
     t->tolerance = 1e-5;
     for (int k = 0; k < inputs; k++) reals(t, DT_FLOAT, count[k], dim[k], -1, 1);

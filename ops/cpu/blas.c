@@ -8,7 +8,8 @@
    of float and double are passed to gemm or gemv in place if their rows or columns have stride 1;
    other views are packed. Batch axes are joined or folded into the rows. 16-bit floats are computed
    as float; integers by our inner loops, in 32 bits if the operands and the result have at most 32
-   (sums wrap alike), else in 64. */
+   (sums wrap alike), else in 64. If the rows of an integer product are shorter than its columns,
+   its transpose is computed from the transposed factors. */
 #include "ops/cpu/cpu.h"
 #include <dlfcn.h>
 #include <pthread.h>
@@ -257,9 +258,9 @@ static int sum_type(const Step *s) {
     for (int i = 0; i < 3; i++) narrow = narrow && dtype_bits((DType)s->view[i].dtype) <= 32;
     return !narrow ? class_dtype(class) : class == CLASS_INT ? DT_INT32 : DT_UINT32;
 }
-static bool read_matrix(Build *b, int index, int dtype, bool dense, Operand *o, Matrix *m) {
+static bool read_matrix(Build *b, int index, int dtype, Operand *o, Matrix *m) {
     const View *v = &b->step->view[index];
-    if (v->dtype == dtype && !dense && view_matrix(v, m)) {
+    if (v->dtype == dtype && view_matrix(v, m)) {
         *o = operand_as_is(b, index);
         return true;
     }
@@ -268,9 +269,9 @@ static bool read_matrix(Build *b, int index, int dtype, bool dense, Operand *o, 
 
 /* Folds batch axes into the rows, from the last axis on, while b is the same along the axis and
    each matrix of a and y begins where the one before ends. */
-static void fold_batch(MatMul *g) {
+static void fold_batch(MatMul *g, const View *y) {
     Nest *n = &g->batch;
-    const View *y = &g->tail.into, *a = &g->a.view;
+    const View *a = &g->a.view;
     while (n->rank > 0) {
         const int l = n->rank - 1;
         const int64_t *s = n->stride + l;
@@ -290,36 +291,66 @@ static Nest batch_nest(Build *b, const View *y, const View *x1, const View *x2) 
     return nest_new(b->arena, (const View *const[]){&v[0], &v[1], &v[2]}, 3);
 }
 
+/* Completes a product whose operands, of these sizes, have been read and which writes y. */
+static void finish_build(Build *b, MatMul *g, const View *y, Kernel *k) {
+    const int r = y->rank - 2, c = y->rank - 1;
+    Product *p = &g->p;
+    p->m = y->dim[r], p->n = y->dim[c], p->k = g->a.view.dim[c], p->simd = b->device->simd;
+    p->size = dtype_size(y->dtype);
+    p->dx_a = p->k == 1 ? 1 : g->a.view.stride[c], p->dx_b = p->k == 1 ? 1 : g->b.view.stride[r];
+    g->batch = batch_nest(b, y, &g->a.view, &g->b.view);
+    fold_batch(g, y);
+    p->dy = p->m == 1 ? (p->n == 1 ? 1 : y->stride[c]) : y->stride[r];
+    k->run = p->k == 0 ? gemm_run_empty : gemm_run;
+    k->self = g;
+}
 static bool blas_build(Build *b, int choice, Kernel *k) {
     (void)choice;
     MatMul *g = ARENA_NEW(b->arena, MatMul, 1);
     const View *v = b->step->view;
-    const int r = v[0].rank - 2, c = v[0].rank - 1;
     Product *p = &g->p;
-    const bool exact = exact_sums(b->step);
-    *p = (Product){.class = view_class(v, 3),
-                   .m = v[0].dim[r],
-                   .n = v[0].dim[c],
-                   .k = v[1].dim[c],
-                   .blas = exact ? NULL : b->device->blas,
-                   .simd = b->device->simd};
     const int dtype = sum_type(b->step);
-    p->size = dtype_size(dtype);
-    if (!read_matrix(b, 1, dtype, exact, &g->a, &p->a) ||
-        !read_matrix(b, 2, dtype, exact, &g->b, &p->b))
+    *p = (Product){.class = view_class(v, 3), .blas = b->device->blas};
+    if (!read_matrix(b, 1, dtype, &g->a, &p->a) || !read_matrix(b, 2, dtype, &g->b, &p->b))
         return false;
-    const bool dense = exact || p->k == 0 || !view_matrix(&v[0], &p->y);
+    const bool dense = v[1].dim[v[1].rank - 1] == 0 || !view_matrix(&v[0], &p->y);
     if (!tail_new(b, dtype, dense ? TAIL_DENSE : TAIL_ANY, &g->tail) ||
         !view_matrix(&g->tail.into, &p->y))
         return false;
-    const View *y = &g->tail.into;
-    p->dx_a = p->k == 1 ? 1 : g->a.view.stride[c], p->dx_b = p->k == 1 ? 1 : g->b.view.stride[r];
-    g->batch = batch_nest(b, y, &g->a.view, &g->b.view);
-    fold_batch(g);
-    p->dy = p->m == 1 ? (p->n == 1 ? 1 : y->stride[c]) : y->stride[r];
-    k->run = p->k == 0 ? gemm_run_empty : gemm_run;
-    k->self = g;
+    return finish_build(b, g, &g->tail.into, k), true;
+}
+
+/* Reads v, a view of the slot of view[index], in place if each of its matrices is dense. */
+static bool read_dense(Build *b, int index, const View *v, int dtype, Operand *o) {
+    const int r = v->rank - 2, c = v->rank - 1;
+    const bool dense =
+        (v->stride[c] == 1 || v->dim[c] == 1) && (v->stride[r] == v->dim[c] || v->dim[r] == 1);
+    if (!dense || v->dtype != dtype) return operand_pack_as(b, index, v, dtype, o);
+    *o = (Operand){.view = *v};
     return true;
+}
+/* The rows of y are extended while terms are added, so they should be longer than its columns;
+   otherwise the transposed product is computed. */
+static bool integers_build(Build *b, int choice, Kernel *k) {
+    (void)choice;
+    MatMul *g = ARENA_NEW(b->arena, MatMul, 1);
+    const View *v = b->step->view;
+    const int r = v[0].rank - 2, c = v[0].rank - 1, dtype = sum_type(b->step);
+    const bool turned = v[0].dim[c] < v[0].dim[r];
+    const View left = turned ? matrix_transposed(&v[2]) : v[1],
+               right = turned ? matrix_transposed(&v[1]) : v[2];
+    const Matrix dense = {AS_IS, 0};
+    g->p = (Product){.class = view_class(v, 3), .a = dense, .b = dense, .y = dense};
+    if (!read_dense(b, turned ? 2 : 1, &left, dtype, &g->a) ||
+        !read_dense(b, turned ? 1 : 2, &right, dtype, &g->b))
+        return false;
+    const View y = turned ? matrix_transposed(&v[0]) : v[0],
+               rows = view_dense(0, dtype, y.rank, y.dim), columns = matrix_transposed(&rows);
+    if (!(turned ? tail_like(b, dtype, &columns, &g->tail)
+                 : tail_new(b, dtype, TAIL_DENSE, &g->tail)))
+        return false;
+    const View into = turned ? matrix_transposed(&g->tail.into) : g->tail.into;
+    return finish_build(b, g, &into, k), true;
 }
 
 /* The views must be of one rank, and have the sizes [.., m, n], [.., m, k], [.., k, n]. */
@@ -392,7 +423,7 @@ static bool build_algorithm(Build *b, GemmAlgorithm algorithm, Kernel *k) {
    works: if an algorithm refuses the step, the next one takes its place. */
 static bool gemm_build(Build *b, int choice, Kernel *k) {
     const size_t before = b->workspace;
-    if (exact_sums(b->step)) return split_gemm(b, blas_build, false, k);
+    if (exact_sums(b->step)) return split_gemm(b, integers_build, false, k);
     if (levels_gemm_build(b, k)) return true;
     kernel_drop(k), b->workspace = before;
     GemmAlgorithm of[GEMM_ALGORITHMS];

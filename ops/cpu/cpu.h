@@ -205,6 +205,8 @@ static inline const void *operand_at(const Operand *o, void *const slot[], void 
     if (o->copy) copy_run(o->copy, slot, work);
     return view_at(&o->view, slot, work);
 }
+/* The view with its last two axes exchanged. */
+View matrix_transposed(const View *);
 /* Views a gemm step with fewer axes. Batch axes along which b does not change are joined to the
    rows; if that covers all of them, the views have rank 2. Otherwise the remaining batch axes are
    joined to one, and the views have rank 3; a factor that all batches share has size 1 along it.

@@ -29,19 +29,13 @@ static int onerow_run(const Kernel *k, void *const slot[], void *work) {
 }
 
 /* ---- making */
-static View transposed(const View *v) {
-    int order[STEP_RANK];
-    for (int k = 0; k < v->rank; k++) order[k] = k;
-    order[v->rank - 2] = v->rank - 1, order[v->rank - 1] = v->rank - 2;
-    return view_axes(v, v->rank, order);
-}
 static bool is_column(const View *y) { return y->dim[y->rank - 1] == 1; }
 /* The views of the product of rows. */
 static void as_rows(const Step *s, View v[VIEWS]) {
     const bool column = is_column(&s->view[0]);
-    v[Y] = column ? transposed(&s->view[0]) : s->view[0];
-    v[A] = column ? transposed(&s->view[2]) : s->view[1];
-    v[B] = column ? transposed(&s->view[1]) : s->view[2];
+    v[Y] = column ? matrix_transposed(&s->view[0]) : s->view[0];
+    v[A] = column ? matrix_transposed(&s->view[2]) : s->view[1];
+    v[B] = column ? matrix_transposed(&s->view[1]) : s->view[2];
 }
 /* Whether the matrix is read along its columns; otherwise along its rows. */
 static bool reads_columns(const View *b) { return b->stride[b->rank - 2] == 1; }
@@ -74,7 +68,7 @@ bool onerow_build(Build *b, int choice, Kernel *k) {
     if (!tail_new(b, DT_FLOAT, TAIL_PACKED, &o->tail)) return false;
     const int column = v[Y].rank - 1;
     o->columns = v[Y].dim[column], o->terms = v[A].dim[column];
-    o->view[Y] = is_column(&b->step->view[0]) ? transposed(&o->tail.into) : o->tail.into;
+    o->view[Y] = is_column(&b->step->view[0]) ? matrix_transposed(&o->tail.into) : o->tail.into;
     o->view[A] = v[A], o->view[B] = v[B];
     if (o->view[Y].stride[column] != 1) return build_fail(b, "columns that lie apart");
     o->product = reads_columns(&v[B]) ? simd->row_by_columns : simd->row_by_rows;

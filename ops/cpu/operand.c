@@ -287,6 +287,12 @@ static View add_batch(const View *matrix, int64_t n, int64_t stride) {
     v.dim[0] = stride ? n : 1, v.stride[0] = stride;
     return v;
 }
+View matrix_transposed(const View *v) {
+    int order[STEP_RANK];
+    for (int k = 0; k < v->rank; k++) order[k] = k;
+    order[v->rank - 2] = v->rank - 1, order[v->rank - 1] = v->rank - 2;
+    return view_axes(v, v->rank, order);
+}
 bool gemm_flatten(const Step *s, View out[3]) {
     int64_t batch = 1, stride[3] = {0};
     for (int i = 0; i < 3; i++) out[i] = last_axes(&s->view[i]);

@@ -3,9 +3,10 @@
    Axes are joined first. Rows of consecutive elements are then moved as a whole. If the input is
    contiguous along another axis than the output, these two axes are walked in square tiles of about
    a cache line, so that neither side touches a whole cache line for a single element. If the
-   innermost axes are short and the input has gaps along them, a longer axis is walked instead.
-   Repetition and the interleaving of a few runs have kernels of their own. If the element types
-   differ, the copy is an element-wise program. */
+   innermost axes are short, a longer axis is walked instead. A block of the output that is repeated
+   without gaps is written once and then copied as a whole. Repetition of elements and the
+   interleaving of a few runs have kernels of their own. If the element types differ, the copy is an
+   element-wise program. */
 #include "ops/cpu/cpu.h"
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,9 @@ struct Copy {
     bool squares;                     /* transposes bytes in squares of 8 x 8 where the plane is too
                                          small for the former */
     const Simd *moves;                /* moves the plane row by row; NULL: another form */
-    Nest outer;                       /* the remaining axes */
+    Copy *block; /* writes a block, which is then repeated, in place of a plane; or NULL */
+    size_t bytes, repeats; /* of a block; how often it occurs */
+    Nest outer;            /* the remaining axes */
 };
 
 enum { SHORT = 16 };
@@ -67,8 +70,9 @@ static void take_plane(Copy *c) {
     c->plane.n[0] = n->dim[inner], c->plane.y[0] = ys[inner], c->plane.x[0] = xs[inner];
     n->rank--;
     if (other < 0) return;
-    const bool gaps = !c->tiled && xs[inner] != 1 && n->dim[inner] * n->dim[other] < SHORT;
-    if (gaps) other = nearest_axis(n, xs, inner);
+    const bool few = !c->tiled && n->dim[inner] * n->dim[other] < SHORT,
+               gaps = few && xs[inner] != 1;
+    if (few) other = nearest_axis(n, xs, inner);
     c->plane.n[1] = n->dim[other], c->plane.y[1] = ys[other], c->plane.x[1] = xs[other];
     const bool strided = c->plane.x[0] == 0 || c->tiled || gaps;
     if (c->plane.n[0] < SHORT && strided && c->plane.n[1] > c->plane.n[0])
@@ -99,6 +103,45 @@ static Weave *weave_of(const Simd *simd, const Copy *c) {
     return p->y[0] == 1 && p->x[1] == 1 && p->x[0] == k ? simd->unweave[size][k] : NULL;
 }
 
+/* Chooses the plane and the loop that copies it. */
+static void take_loop(const Simd *simd, Copy *c) {
+    take_plane(c);
+    take_repeat(simd, c);
+    c->weave = weave_of(simd, c);
+    const Plane *p = &c->plane;
+    if (p->y[0] == 1 && p->x[0] == 1 && p->n[1] > 1 && p->n[0] * c->size <= SIMD_MOVED)
+        c->moves = simd;
+    const bool crossed = p->y[0] == 1 && p->x[1] == 1;
+    if (c->size == sizeof(uint32_t) && crossed && p->n[0] >= 4 && p->n[1] >= 4)
+        c->transposes = simd;
+    if (!crossed || p->x[0] == 1 || c->size > (int)sizeof(uint16_t) || p->n[0] < 8) return;
+    if (p->n[1] * c->size >= SIMD_SMALL_ROW)
+        c->transposes_small = simd->transpose_small[c->size - 1];
+    c->squares = p->n[1] >= 8;
+}
+/* The outermost axis along which a block of y without gaps is repeated, other than a row that x has
+   as it is; -1: there is none that is long enough. */
+enum { BLOCK_LEAST = 256 /* bytes */ };
+static int block_axis(const Nest *n, int size) {
+    const int64_t *const ys = n->stride, *const xs = n->stride + STEP_RANK;
+    int64_t elements = 1;
+    int found = -1;
+    for (int a = n->rank - 1; a >= 0 && ys[a] == elements; elements *= n->dim[a--])
+        if (xs[a] == 0 && elements * size >= BLOCK_LEAST && (a < n->rank - 2 || xs[a + 1] != 1))
+            found = a;
+    return found;
+}
+/* Makes the axes after `axis` those of the block. */
+static void take_block(Build *b, Copy *c, int axis) {
+    Copy *block = c->block = ARENA_NEW(b->arena, Copy, 1);
+    Nest *n = &c->outer;
+    *block = (Copy){.size = c->size, .outer = *n};
+    block->outer.stride = arena_copy(b->arena, n->stride, 2 * STEP_RANK * sizeof *n->stride);
+    for (int a = 0; a <= axis; a++) drop_axis(&block->outer, 0);
+    c->repeats = (size_t)n->dim[axis], c->bytes = (size_t)(n->stride[axis] * c->size);
+    n->rank = axis;
+    take_loop(b->device->simd, block);
+}
 Copy *copy_new(Build *b, const View *y, const View *x) {
     Copy *c = ARENA_NEW(b->arena, Copy, 1);
     c->y = *y, c->x = *x, c->size = dtype_size(y->dtype);
@@ -110,19 +153,9 @@ Copy *copy_new(Build *b, const View *y, const View *x) {
     }
     if (!c->size) return build_fail(b, "cannot copy elements without a size in bytes"), NULL;
     c->outer = nest_new(b->arena, (const View *const[]){y, x}, 2);
-    take_plane(c);
-    take_repeat(b->device->simd, c);
-    c->weave = weave_of(b->device->simd, c);
-    const Plane *p = &c->plane;
-    if (p->y[0] == 1 && p->x[0] == 1 && p->n[1] > 1 && p->n[0] * c->size <= SIMD_MOVED)
-        c->moves = b->device->simd;
-    const bool crossed = p->y[0] == 1 && p->x[1] == 1;
-    if (c->size == sizeof(uint32_t) && crossed && p->n[0] >= 4 && p->n[1] >= 4)
-        c->transposes = b->device->simd;
-    if (!crossed || p->x[0] == 1 || c->size > (int)sizeof(uint16_t) || p->n[0] < 8) return c;
-    if (p->n[1] * c->size >= SIMD_SMALL_ROW)
-        c->transposes_small = b->device->simd->transpose_small[c->size - 1];
-    c->squares = p->n[1] >= 8;
+    const int axis = block_axis(&c->outer, c->size);
+    if (axis >= 0) take_block(b, c, axis);
+    else take_loop(b->device->simd, c);
     return c;
 }
 
@@ -203,8 +236,14 @@ static void repeat_row(char *y, const char *x, size_t row, size_t rows) {
     }
 }
 
+static void copy_elements(const Copy *, char *y, const char *x);
 static void run_plane(const Copy *c, char *y, const char *x) {
     const Plane *p = &c->plane;
+    if (c->block) {
+        copy_elements(c->block, y, x);
+        repeat_row(y + c->bytes, y, c->bytes, c->repeats - 1);
+        return;
+    }
     if (c->repeat) {
         c->repeat(y, c->apart, c->rows, x, p->n[0]);
         return;
@@ -245,14 +284,7 @@ static void run_plane(const Copy *c, char *y, const char *x) {
 #undef CASE
 }
 
-void copy_run(const Copy *c, void *const slot[], void *work) {
-    if (c->convert) {
-        vector_run(c->convert, slot, work);
-        return;
-    }
-    if (c->outer.count == 0) return;
-    char *y = view_at(&c->y, slot, work);
-    const char *x = view_at(&c->x, slot, work);
+static void copy_elements(const Copy *c, char *y, const char *x) {
     const int last = c->outer.rank - 1;
     const int64_t n = last < 0 ? 1 : c->outer.dim[last],
                   ys = last < 0 ? 0 : c->outer.stride[last] * c->size,
@@ -263,6 +295,11 @@ void copy_run(const Copy *c, void *const slot[], void *work) {
         const char *from = x + offset[1] * c->size;
         for (int64_t k = 0; k < n; k++) run_plane(c, to + k * ys, from + k * xs);
     } while (nest_next(&c->outer, 1, index, offset));
+}
+void copy_run(const Copy *c, void *const slot[], void *work) {
+    if (c->convert) vector_run(c->convert, slot, work);
+    else if (c->outer.count > 0)
+        copy_elements(c, view_at(&c->y, slot, work), view_at(&c->x, slot, work));
 }
 
 static int copy_choices(const Device *d, const Step *s) {

@@ -137,8 +137,7 @@ enum { WHOLE = 16 };
     X(F_COSH, 1, cosh(x))              \
     X(F_ASINH, 1, asinh(x))            \
     X(F_ACOSH, 1, acosh(x))            \
-    X(F_ATANH, 1, atanh(x))            \
-    X(F_REST, 2, fmod(x, z))
+    X(F_ATANH, 1, atanh(x))
 /* Integers wrap modulo 2^64, so the arithmetic is unsigned. Functions of real numbers are computed
    in double. */
 #define FOR_INTEGERS(X)                    \

@@ -148,3 +148,29 @@ static void float_F_REST(void *py, const void *pa, const void *pb, int64_t total
         else memcpy(y, room, (size_t)n * sizeof *y);
     }
 }
+#ifdef FUSED
+/* The same for doubles. The rounded quotient may be greater by 1 than its whole part; then the rest
+   is negative. The rest, which is at most |z|, is exact. */
+static void double_F_REST(void *py, const void *pa, const void *pb, int64_t total) {
+    for (int64_t at = 0; at < total; at += CHUNK) {
+        const int64_t n = total - at < CHUNK ? total - at : CHUNK;
+        const double *a = (const double *)pa + at, *b = (const double *)pb + at;
+        double *y = (double *)py + at, room[CHUNK];
+        int far = 0;
+        _Pragma("omp simd reduction(| : far)") for (int64_t i = 0; i < n; i++) {
+            const double x = fabs(a[i]), z = fabs(b[i]), q = trunc(x / z),
+                         r = __builtin_fma(-q, z, x);
+            room[i] = copysign(r < 0 ? r + z : r, a[i]);
+            far |= !((q < 0x1p52) & (z < (double)INFINITY));
+        }
+        if (far)
+            for (int64_t i = 0; i < n; i++) y[i] = fmod(a[i], b[i]);
+        else memcpy(y, room, (size_t)n * sizeof *y);
+    }
+}
+#else
+static void double_F_REST(void *y, const void *a, const void *b, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        ((double *)y)[i] = fmod(((const double *)a)[i], ((const double *)b)[i]);
+}
+#endif

@@ -114,7 +114,10 @@ static void draw_sum(Special *s) {
     const int64_t dim[] = {draw(s, 1, 3), draw(s, 1, draw(s, 0, 3) ? 90 : 1500), draw(s, 2, 10)},
                   lying[] = {dim[0], dim[2], dim[1]};
     const bool rows = draw(s, 0, 2) == 0;
-    s->c.param[0] = draw(s, REDUCE_SUM, dtype == DT_UINT8 ? REDUCE_MIN : REDUCE_PROD);
+    s->c.param[0] = draw(s, REDUCE_SUM,
+                         dtype == DT_UINT8                         ? REDUCE_MIN
+                         : dtype == DT_FLOAT || dtype == DT_DOUBLE ? REDUCE_MAGNITUDES
+                                                                   : REDUCE_PROD);
     s->c.step.nparam = 1;
     if (s->c.param[0] == REDUCE_PROD) s->c.tolerance = 1e-4;
     lay(s, 0, dtype, 2, dim), lay(s, 1, dtype, 3, rows ? lying : dim);
@@ -222,6 +225,12 @@ static void wrong_kernels_are_caught(void **state) {
     assert_true(caught(&wrong, &sums) > 2);
     wrong = *table[0];
     for (int k = REDUCE_SUM; k <= REDUCE_MEAN; k++) wrong.merge_rows[CLASS_FLOAT][k] = short_rows;
+    assert_true(caught(&wrong, &sums) > 2);
+    wrong = *table[0];
+    for (int k = REDUCE_SQUARES; k <= REDUCE_MAGNITUDES; k++)
+        wrong.merge[CLASS_FLOAT][k] = wrong.merge[CLASS_FLOAT][REDUCE_SUM],
+        wrong.merge_rows[CLASS_FLOAT][k] = wrong.merge_rows[CLASS_FLOAT][REDUCE_SUM],
+        wrong.total[CLASS_FLOAT][k] = wrong.total[CLASS_FLOAT][REDUCE_SUM];
     assert_true(caught(&wrong, &sums) > 2);
 }
 

@@ -23,6 +23,7 @@ static bool plan_all(PlanBuild *b, const Graph *g) {
     plan_rows(b);
     plan_attention(b);
     plan_rotate(b);
+    plan_norms(b);
     plan_once(b);
     plan_split_constants(b);
     charge(b);

@@ -38,6 +38,9 @@ void plan_attention(PlanBuild *);
 /* plan_rotate.c: joins two element-wise steps that rotate the same pairs of numbers into one step,
    where the device has an algorithm for it. */
 void plan_rotate(PlanBuild *);
+/* plan_norms.c: joins sums with the squares or absolute values that are summed, where the device
+   has an algorithm for it. */
+void plan_norms(PlanBuild *);
 /* plan_memory.c: marks the steps that read constants only. */
 void plan_once(PlanBuild *);
 /* plan_repeat.c: splits from element-wise programs those parts that read constants alone and are

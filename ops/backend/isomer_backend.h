@@ -23,7 +23,10 @@
    S_EWISE    y x1 x2 ..                          none; all views have y's rank and sizes; `code`
                                                   computes one element
    S_REDUCE   y[i..] x[i.., j..]                  ReduceKind; reduces the last axes of x, those that
-                                                  y lacks
+                                                  y lacks. REDUCE_SQUARES and REDUCE_MAGNITUDES sum
+                                                  the squares and the absolute values of floats;
+                                                  they are planned only if the back end has an
+                                                  algorithm for them (plan_norms.c)
    S_COPY     y x                                 none; both have the same sizes; converts the
                                                   element type if the types differ
    S_FILL     y                                   none; every element becomes code[0].k
@@ -83,7 +86,7 @@ enum {
     STEP_SPATIAL = 3,    /* the most spatial axes of a convolution or pool */
     STEP_CODE = 250,     /* the most instructions of a program (Scalar): bytes number its values,
                             and a back end may add some */
-    BACKEND_ABI = 7,     /* the version of this interface */
+    BACKEND_ABI = 8,     /* the version of this interface */
     BACKEND_THREADS = 64 /* the most threads of a device */
 };
 
@@ -116,7 +119,15 @@ typedef enum StepKind {
 } StepKind;
 
 typedef enum PoolKind { POOL_MAX, POOL_MEAN } PoolKind;
-typedef enum ReduceKind { REDUCE_SUM, REDUCE_MEAN, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD } ReduceKind;
+typedef enum ReduceKind {
+    REDUCE_SUM,
+    REDUCE_MEAN,
+    REDUCE_MAX,
+    REDUCE_MIN,
+    REDUCE_PROD,
+    REDUCE_SQUARES,
+    REDUCE_MAGNITUDES
+} ReduceKind;
 
 /* One instruction of an element-wise program. Instruction i computes value i from the values a, b
    and c (all < i), the constant k or a view. Booleans are 0 and 1. `where` is b if a is not 0, else

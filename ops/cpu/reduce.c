@@ -71,11 +71,11 @@ static void byte_rows(const Reduce *r, int64_t *acc, const char *x, int64_t xs, 
 }
 
 void reduce_start(void *acc, ComputeClass wide, ReduceKind kind, int64_t n) {
-    static const double real[] = {0, 0, -(double)INFINITY, (double)INFINITY, 1};
-    static const int64_t integer[] = {0, 0, INT64_MIN, INT64_MAX, 1};
-    static const uint64_t natural[] = {0, 0, 0, UINT64_MAX, 1};
-    static const int32_t narrow[] = {0, 0, INT32_MIN, INT32_MAX, 1};
-    static const int16_t narrower[] = {0, 0, INT16_MIN, INT16_MAX, 1};
+    static const double real[REDUCE_KINDS] = {0, 0, -(double)INFINITY, (double)INFINITY, 1};
+    static const int64_t integer[REDUCE_KINDS] = {0, 0, INT64_MIN, INT64_MAX, 1};
+    static const uint64_t natural[REDUCE_KINDS] = {0, 0, 0, UINT64_MAX, 1};
+    static const int32_t narrow[REDUCE_KINDS] = {0, 0, INT32_MIN, INT32_MAX, 1};
+    static const int16_t narrower[REDUCE_KINDS] = {0, 0, INT16_MIN, INT16_MAX, 1};
     static const uint8_t byte[2][REDUCE_KINDS] = {
         {[REDUCE_MAX] = 1 + (uint8_t)INT8_MAX, [REDUCE_MIN] = INT8_MAX},
         {[REDUCE_MIN] = UINT8_MAX}};
@@ -209,9 +209,10 @@ static int reduce_run(const Kernel *k, void *const slot[], void *work) {
 }
 
 static int reduce_choices(const Device *d, const Step *s) {
-    (void)d;
     if (s->view[0].rank > s->view[1].rank || s->nparam < 1 || s->param[REDUCE_KIND] < 0 ||
-        s->param[REDUCE_KIND] >= REDUCE_KINDS)
+        s->param[REDUCE_KIND] >= REDUCE_KINDS ||
+        (s->param[REDUCE_KIND] >= REDUCE_SQUARES &&
+         !d->simd->merge[view_class(&s->view[1], 1)][s->param[REDUCE_KIND]]))
         return 0;
     return dtype_numeric(s->view[0].dtype) && dtype_numeric(s->view[1].dtype);
 }
@@ -239,7 +240,7 @@ static bool goes_across(const Reduce *r, const Simd *simd) {
                   n = r->reduced.dim[r->reduced.rank - 1],
                   few = r->row_sums && j == 1 ? simd->few_summed : FEW;
     return r->kept.dim[r->kept.rank - 1] > 1 &&
-           (n == 1 || llabs(k) < llabs(j) || (n <= few && r->reduced.rank == 1 && k == n * j));
+           (n == 1 || llabs(k) < llabs(j) || (n <= few && k == n * j));
 }
 
 /* The class in which x is reduced. Maxima and minima have the narrow class of x; sums and products

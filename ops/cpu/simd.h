@@ -65,18 +65,18 @@ static inline int op_is_function(int op) {
 }
 
 enum {
-    SIMD_TYPES = DT_BFLOAT16 + 1,   /* entries of tables by element type */
-    REDUCE_KINDS = REDUCE_PROD + 1, /* kinds of reductions */
-    PANEL = 64,                     /* columns of a panel */
-    SIMD_WEAVES = 9,                /* runs of a Weave, and repetitions of a Repeat, are fewer */
-    SIMD_SIZES = 4,                 /* sizes of an element: 1, 2, 4, 8 bytes */
-    SIMD_SMALL_ROW = 16,            /* bytes of a row that transpose_small handles, at least */
-    SIMD_MOVED = 4096,              /* bytes of a row up to which move_rows is not slower than
-                                       memcpy */
-    SIMD_SHORT = 24,                /* elements of a short row, at most, for softmax_short */
-    SIMD_SHORT_FLOATS = 11,         /* for floats, softmax is faster from there on */
-    SIMD_SHORT_ROWS = 16,           /* short rows that are computed together */
-    SIMD_BESIDE = 32                /* columns that softmax_columns computes together */
+    SIMD_TYPES = DT_BFLOAT16 + 1,         /* entries of tables by element type */
+    REDUCE_KINDS = REDUCE_MAGNITUDES + 1, /* kinds of reductions */
+    PANEL = 64,                           /* columns of a panel */
+    SIMD_WEAVES = 9,        /* runs of a Weave, and repetitions of a Repeat, are fewer */
+    SIMD_SIZES = 4,         /* sizes of an element: 1, 2, 4, 8 bytes */
+    SIMD_SMALL_ROW = 16,    /* bytes of a row that transpose_small handles, at least */
+    SIMD_MOVED = 4096,      /* bytes of a row up to which move_rows is not slower than
+                               memcpy */
+    SIMD_SHORT = 24,        /* elements of a short row, at most, for softmax_short */
+    SIMD_SHORT_FLOATS = 11, /* for floats, softmax is faster from there on */
+    SIMD_SHORT_ROWS = 16,   /* short rows that are computed together */
+    SIMD_BESIDE = 32        /* columns that softmax_columns computes together */
 };
 /* Interleaves runs or separates them (Simd.weave). */
 typedef void Weave(void *y, const void *x, int64_t stride, int64_t n);
@@ -263,8 +263,8 @@ typedef struct Simd {
     /* y[i] = a[i] after it was stored in an element of the type and loaded again; b is not read. */
     void (*as[CLASS_COUNT][SIMD_TYPES])(void *y, const void *a, const void *b, int64_t n);
     /* acc[i] = acc[i] op x[i*stride], where acc is of the class class_wide: sums and products of
-       floats are kept in doubles. REDUCE_MEAN only sums. The classes of bytes have maxima and
-       minima only. */
+       floats are kept in doubles. REDUCE_MEAN only sums. Squares and magnitudes are of floats
+       and doubles only. The classes of bytes have maxima and minima only. */
     void (*merge[CLASS_COUNT][REDUCE_KINDS])(void *acc, const void *x, int64_t stride, int64_t n);
     /* The same for rows that are xs apart: acc[i] = acc[i] op x[i] op x[xs + i] op .., in this
        order. */

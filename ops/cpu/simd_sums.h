@@ -84,7 +84,7 @@ static void row_sums(double *acc, const float *x, int64_t xs, int64_t n, int64_t
 }
 #else
 enum { FEW_SUMMED = 8 };
-DEFINE_TOTAL(float_sum, double, float, (double)z + (double)x)
+DEFINE_TOTAL(float_sum, double, float, SAME, z + x)
 static void row_sums(double *acc, const float *x, int64_t xs, int64_t n, int64_t rows) {
     for (int64_t r = 0; r < rows; r++) total_float_sum(acc + r, x + r * xs, n);
 }

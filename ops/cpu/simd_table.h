@@ -34,6 +34,11 @@
 #define AS_UINT8(dt, S, from, to, to_int) [dt] = as_uint8_##dt,
 #define MERGES(class) \
     { class##_sum, class##_sum, class##_max, class##_min, class##_prod }
+#define MERGES_OF_REALS(class)                                                             \
+    {                                                                                      \
+        class##_sum, class##_sum, class##_max, class##_min, class##_prod, class##_squares, \
+            class##_magnitudes                                                             \
+    }
 #define EXTREMES_OF(class) \
     { [REDUCE_MAX] = class##_max, [REDUCE_MIN] = class##_min }
 #define TOTALS(class)                                                                       \
@@ -83,13 +88,14 @@ const Simd SIMD_TABLE = {
            {NARROW_TYPES(AS_INT16)},
            {BYTE_TYPES(AS_INT8)},
            {BYTE_TYPES(AS_UINT8)}},
-    .merge = {MERGES(float), MERGES(double), MERGES(int), MERGES(uint), MERGES(int32),
-              MERGES(int16), EXTREMES_OF(int8), EXTREMES_OF(uint8)},
-    .merge_rows = {MERGES(rows_float), MERGES(rows_double), MERGES(rows_int), MERGES(rows_uint),
-                   MERGES(rows_int32), MERGES(rows_int16), EXTREMES_OF(rows_int8),
-                   EXTREMES_OF(rows_uint8)},
-    .total = {TOTALS(float), TOTALS(double), TOTALS(int), TOTALS(uint), TOTALS(int32),
-              TOTALS(int16), EXTREMES_OF(total_int8), EXTREMES_OF(total_uint8)},
+    .merge = {MERGES_OF_REALS(float), MERGES_OF_REALS(double), MERGES(int), MERGES(uint),
+              MERGES(int32), MERGES(int16), EXTREMES_OF(int8), EXTREMES_OF(uint8)},
+    .merge_rows = {MERGES_OF_REALS(rows_float), MERGES_OF_REALS(rows_double), MERGES(rows_int),
+                   MERGES(rows_uint), MERGES(rows_int32), MERGES(rows_int16),
+                   EXTREMES_OF(rows_int8), EXTREMES_OF(rows_uint8)},
+    .total = {MERGES_OF_REALS(total_float), MERGES_OF_REALS(total_double), TOTALS(int),
+              TOTALS(uint), TOTALS(int32), TOTALS(int16), EXTREMES_OF(total_int8),
+              EXTREMES_OF(total_uint8)},
     .scale_add = {float_scale_add, double_scale_add, int_scale_add, uint_scale_add},
     .scale_add_32 = uint32_scale_add,
     .cube = cube,

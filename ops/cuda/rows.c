@@ -111,7 +111,9 @@ static void reduce_write(Gen *g, Team team) {
     line(g, "%s acc = %s;", T, team_start(kind, class));
     line(g, "for (count_t j = (count_t)me; j < %lldu; j += %du) {", n, team_members(team));
     const char *e = row_element(g, class);
-    line(g, "acc = %s;", team_fold(g, kind, class, "acc", say(g, "(%s)", e)));
+    line(g, "const %s e = %s;", T, e);
+    e = kind == REDUCE_SQUARES ? "(e * e)" : kind == REDUCE_MAGNITUDES ? "(e < 0 ? -e : e)" : "e";
+    line(g, "acc = %s;", team_fold(g, kind, class, "acc", e));
     line(g, "}");
     team_combine(g, team, kind, class, "acc");
     if (kind == REDUCE_MEAN) line(g, "acc = acc / (%s)%lld;", T, class_real(class) || n ? n : 1);

@@ -484,7 +484,7 @@ static void reduce_case(Case *c) {
     int64_t dim[STEP_RANK];
     const int rank = draw_dims(c, dim), kept = (int)draw(c, 0, rank),
               type = chance(c, 50) ? DT_FLOAT : draw_type(c);
-    c->param[0] = draw(c, 0, 4);
+    c->param[0] = draw(c, 0, is_real(type) ? REDUCE_MAGNITUDES : REDUCE_PROD);
     c->step.nparam = 1;
     bool empty = false;
     for (int a = kept; a < rank; a++) empty = empty || dim[a] == 0;

@@ -287,7 +287,9 @@ static Num ref_reduce(const Step *s, void *const slot[], const int64_t index[]) 
     if (kind == REDUCE_MIN) acc = (Num){(double)INFINITY, natural ? -1 : INT64_MAX};
     if (kind == REDUCE_PROD) acc = (Num){1, 1};
     if (count > 0) do {
-            const Num v = ref_load(x, slot, i);
+            Num v = ref_load(x, slot, i);
+            if (kind == REDUCE_SQUARES) v.d *= v.d;
+            if (kind == REDUCE_MAGNITUDES) v.d = fabs(v.d);
             const int op = kind == REDUCE_MAX    ? C_MAX
                            : kind == REDUCE_MIN  ? C_MIN
                            : kind == REDUCE_PROD ? C_MUL

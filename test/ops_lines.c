@@ -107,7 +107,8 @@ static int wrong_elements(const Program *p, int64_t columns) {
     return wrong;
 }
 static void chains_are_their_instructions(void **state) {
-    static const int64_t lengths[] = {1, 2, 31, 200, 256, 257, 300, 511, 512, 513, 4096, LONGEST};
+    static const int64_t lengths[] = {1,   2,   15,  16,  31,  60,  100,  200,
+                                      256, 257, 300, 511, 512, 513, 4096, LONGEST};
     (void)state;
     for (int t = 0; t < tables; t++)
         for (int k = 0; k < (int)(sizeof lengths / sizeof *lengths); k++)
@@ -132,17 +133,25 @@ static void adds_too_much(float *to, const float *from, const float k[6], int64_
     table[0]->line(to, from, k, n);
     to[n - 1] += 1;
 }
-static bool notices(uint64_t seed) {
-    draw(600);
-    run(one, &programs[seed], 600, y);
-    return wrong_elements(&programs[seed], 600) > 0;
+static void forgets_a_row(float *to, const float *from, const RowNumbers *k, const float *scale,
+                          const float *shift, int64_t n, int64_t rows) {
+    table[0]->row_scaled(to, from, k, scale, shift, n, rows - 1);
 }
+static bool notices(const Program *p, int64_t columns) {
+    draw(columns);
+    run(one, p, columns, y);
+    return wrong_elements(p, columns) > 0;
+}
+static bool notices_long_rows(uint64_t seed) { return notices(&programs[seed], 600); }
+static bool notices_short_rows(uint64_t seed) { return notices(&programs[seed], 100); }
 static void faulty_passes_are_noticed(void **state) {
     (void)state;
     Simd simd = *table[0];
-    simd.limited = without_limits, simd.line = adds_too_much;
-    assert_int_equal(cases_noticed(&simd, 4, notices), 4);
-    assert_int_equal(cases_noticed(table[0], 4, notices), 0);
+    simd.limited = without_limits, simd.line = adds_too_much, simd.row_scaled = forgets_a_row;
+    assert_int_equal(cases_noticed(&simd, 4, notices_long_rows), 4);
+    assert_int_equal(cases_noticed(table[0], 4, notices_long_rows), 0);
+    assert_int_equal(cases_noticed(&simd, 3, notices_short_rows), 3);
+    assert_int_equal(cases_noticed(table[0], 3, notices_short_rows), 0);
 }
 
 int main(void) {

@@ -2,21 +2,27 @@
 
    A chain adds a number to a varying value, multiplies it by up to two numbers, adds another and
    limits the result to a range: ((x - k0) * k1) * k2 + k3, as normalizations and their scales do,
-   then the maximum and the minimum with constants. The numbers must be invariant along the row, and
-   a tile must be a part of one row. The pass rounds after each operation, as the chain does, so
-   results do not change; for this reason divisions are not replaced by products. */
+   then the maximum and the minimum with constants. The numbers must be invariant along the row. If
+   a tile spans several rows, they must be sources, the rows long enough, and there are no limits.
+   The pass rounds after each operation, as the chain does, so results do not change; for this
+   reason divisions are not replaced by products. */
 #include "ops/cpu/vector.h"
 #include <math.h>
 
+/* Whether a value is a number of each row. */
+static bool is_number(const Vector *v, int i) {
+    const Instruction *c = &v->code[i];
+    if (!v->rows_axis) return c->invariance != VARIES;
+    return c->source && (v->source[c->a].by_row || v->source[c->a].once);
+}
 /* Matches a sum or product of a varying value and a number, and enters the number at `place` of the
    line. *rest is the varying value. */
 static bool take_member(const Vector *v, const Scalar *c, bool sum, int place, Line *line,
                         int *rest) {
     const int ops[] = {sum ? C_ADD : C_MUL, sum ? C_SUB : C_MUL};
     if (c->op != ops[0] && c->op != ops[1]) return false;
-    const Invariance left = v->code[c->a].invariance, right = v->code[c->b].invariance;
-    const bool second = left == VARIES && right != VARIES,
-               first = right == VARIES && left != VARIES && c->op != C_SUB;
+    const bool left = is_number(v, c->a), right = is_number(v, c->b), second = right && !left,
+               first = left && !right && c->op != C_SUB;
     if (!first && !second) return false;
     line->number[place] = first ? c->a : c->b;
     line->negative[place] = sum && (c->op == C_ADD) == (place == 0);
@@ -43,7 +49,8 @@ typedef struct Chain {
 } Chain;
 static bool may_join(const Vector *v, const int reads[], const Chain *chain) {
     const Instruction *c = &v->code[chain->at];
-    return !c->source && !c->absorbed && !c->joined && (!chain->n || reads[chain->at] == 1);
+    return !c->source && !c->absorbed && !c->joined && !c->line &&
+           (!chain->n || reads[chain->at] == 1);
 }
 /* Takes the limits at the end of a chain. A minimum and then a maximum are a range, too, if the
    limits are in order. */
@@ -66,8 +73,11 @@ static void take_limits(const Vector *v, const Scalar code[], const int reads[],
 /* Whether a chain of one member is worth a pass: if its number is not a constant, it would have to
    be copied along the row. */
 static bool varies_by_row(const Vector *v, const Line *l) {
-    for (int k = 0; k < LINE; k++)
-        if (l->number[k] >= 0 && v->code[l->number[k]].invariance == INVARIANT_ALONG) return true;
+    for (int k = 0; k < LINE; k++) {
+        const Instruction *c = l->number[k] < 0 ? NULL : &v->code[l->number[k]];
+        if (c && (v->rows_axis ? v->source[c->a].by_row : c->invariance == INVARIANT_ALONG))
+            return true;
+    }
     return false;
 }
 /* Joins the chain that ends with instruction i. The inner instructions must have no other
@@ -75,7 +85,7 @@ static bool varies_by_row(const Vector *v, const Line *l) {
 static void join_at(Build *b, Vector *v, const Scalar code[], const int reads[], int i) {
     Chain chain = {.line = {.number = {-1, -1, -1, -1}, .low = -INFINITY, .high = INFINITY},
                    .at = i};
-    take_limits(v, code, reads, &chain);
+    if (!v->rows_axis) take_limits(v, code, reads, &chain);
     const int limits = chain.n;
     for (int place = LINE - 1; place >= 0 && may_join(v, reads, &chain); place--) {
         int rest;
@@ -84,18 +94,19 @@ static void join_at(Build *b, Vector *v, const Scalar code[], const int reads[],
             continue;
         chain.member[chain.n++] = chain.at, chain.at = rest;
     }
-    if (chain.n < 2 && !(chain.n && varies_by_row(v, &chain.line))) return;
+    const bool by_row = varies_by_row(v, &chain.line);
+    if (v->rows_axis ? !by_row : chain.n < 2 && !(chain.n && by_row)) return;
     for (int k = 1; k < chain.n; k++) v->code[chain.member[k]].absorbed = true;
     Instruction *to = &v->code[i];
     to->a = to->b = to->c = chain.at;
-    to->joined = limits ? b->device->simd->limited : b->device->simd->line;
+    if (!v->rows_axis) to->joined = limits ? b->device->simd->limited : b->device->simd->line;
     to->line = ARENA_NEW(b->arena, Line, 1);
     *to->line = chain.line;
 }
 
 void line_join(Build *b, Vector *v, const Scalar code[]) {
     int reads[MAX_CODE] = {0};
-    if (v->class != CLASS_FLOAT || v->rows_axis) return;
+    if (v->class != CLASS_FLOAT || (v->rows_axis && v->tile_columns < LINE_ROW)) return;
     for (int i = 0; i < v->ncode; i++) {
         const int n = v->code[i].source ? 0 : op_values(code[i].op);
         const int from[] = {code[i].a, code[i].b, code[i].c};

@@ -157,19 +157,20 @@ static void find_invariants(Making *m) {
         if (i == v->ncode - 1) c->invariance = VARIES;
     }
 }
-/* Marks values that are the same along the row but are read by instructions that vary along it. */
+/* Marks values that are the same along the row but are read by instructions that vary along it, or
+   by any that is computed for several rows. */
 static void find_spread(Vector *v) {
     for (int i = 0; i < v->ncode; i++) {
         const Instruction *c = &v->code[i];
-        if (c->source || c->absorbed || c->invariance != VARIES) continue;
+        if (c->source || c->absorbed || (!v->rows_axis && c->invariance != VARIES)) continue;
         v->code[c->a].spread = v->code[c->b].spread = v->code[c->c].spread = true;
     }
 }
 /* Marks sources of which only the first element is read, because they are the same along the row
    and only numbers of passes. */
 static void find_numbers(Vector *v) {
-    if (v->rows_axis) return;
-    for (int k = 0; k < v->nsource; k++) v->source[k].number = v->source[k].repeated;
+    for (int k = 0; k < v->nsource; k++)
+        v->source[k].number = v->rows_axis ? v->source[k].by_row : v->source[k].repeated;
     for (int i = 0; i < v->ncode; i++) {
         const Instruction *c = &v->code[i];
         if (c->source && (c->spread || i == v->ncode - 1)) v->source[c->a].number = false;
@@ -310,8 +311,11 @@ static void make_nest(Making *m) {
     v->rows_axis = n->rank > 1 && columns > 0 && columns <= v->block && !numbers_of_rows(n);
     v->tile_rows = v->rows_axis ? v->block / columns : 1;
     v->repeat = v->rows_axis ? repeat_of(m->b->device->simd, (int)v->size, columns) : NULL;
-    for (int i = 0; i < v->nsource; i++) /* along the axis of the tiles */
-        v->source[i].repeated = n->stride[(i + 1) * STEP_RANK + n->rank - 1 - v->rows_axis] == 0;
+    for (int i = 0; i < v->nsource; i++) {
+        const int64_t *last = n->stride + (i + 1) * STEP_RANK + n->rank - 1;
+        v->source[i].by_row = v->rows_axis && *last == 0 && !v->source[i].once;
+        v->source[i].repeated = last[-v->rows_axis] == 0; /* along the axis of the tiles */
+    }
     count_tiles(v);
 }
 
@@ -366,6 +370,7 @@ static void take_loops(const Simd *simd, Vector *v) {
     v->fill = simd->load[v->class][class_dtype(v->class)];
     v->transpose = simd->transpose;
     v->move_rows = simd->move_rows;
+    v->row_scaled = simd->row_scaled;
     v->store = simd->store[v->class][v->y.view.dtype];
 }
 static void take_loads(const Simd *simd, Vector *v) {

@@ -5,9 +5,10 @@
 #include "ops/cpu/cpu.h"
 
 /* BLOCK: the most bytes of a tile. FLOATS: the most elements of a tile of floats. LONG: the same
-   for programs that need no registers. MAX_CODE: the most instructions of a program, of which
+   for programs that need no registers. LINE_ROW: the fewest elements of a row that a line runs
+   over. MAX_CODE: the most instructions of a program, of which
    the back end adds up to six. */
-enum { BLOCK = 4096, FLOATS = 512, LONG = 4096, MAX_CODE = STEP_CODE + 6 };
+enum { BLOCK = 4096, FLOATS = 512, LONG = 4096, LINE_ROW = 64, MAX_CODE = STEP_CODE + 6 };
 
 /* An operand of the program: a view or a constant. */
 typedef struct Source {
@@ -18,7 +19,9 @@ typedef struct Source {
     bool literal;  /* a constant of the program */
     bool repeated; /* equal for all tiles along the axis of the tiles: one row for all rows or one
                       element per row */
-    bool number;   /* only the first element of its register is read */
+    bool by_row;   /* a tile spans several rows, and each has one element */
+    bool number;   /* only the first element of its register is read or, if by_row, one for each
+                      row */
     size_t at;     /* its register: an offset into the scratch memory */
     double k;      /* the constant, if `literal` */
     void (*load)(void *y, const void *x, int64_t stride, int64_t n);
@@ -46,7 +49,8 @@ typedef struct Instruction {
     size_t at;    /* its register: an offset into the scratch memory */
     Pass *joined; /* a pass over value a that replaces several instructions, or NULL */
     float *k;     /* the numbers of `joined` if they are constants */
-    Line *line;   /* the numbers of `joined` if they are values, read at run time */
+    Line *line;   /* the numbers of `joined`, or of the rows of the tile, if they are values, read
+                     at run time */
 } Instruction;
 struct Vector {
     ComputeClass class;
@@ -64,6 +68,8 @@ struct Vector {
     Repeat *repeat; /* repeats each element once per column of the tile; NULL: there is no such
                        loop */
     void (*move_rows)(void *y, int64_t ys, const void *x, int64_t xs, int64_t rows, int64_t bytes);
+    void (*row_scaled)(float *y, const float *x, const RowNumbers *k, const float *scale,
+                       const float *shift, int64_t n, int64_t rows);
     void (*transpose)(uint32_t *y, int64_t ys, const uint32_t *x, int64_t xs, int64_t rows,
                       int64_t columns);
     int64_t tile_rows, tile_columns, outer, tiles; /* tiles: along their axis, for each of the

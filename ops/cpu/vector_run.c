@@ -23,11 +23,29 @@ static void run_line(const VectorTile *t, const Instruction *c, void *to, const 
     }
     c->joined(to, a, k, n);
 }
+/* The same for a tile of several rows, each with its numbers, which may have been spread along the
+   rows for other instructions. */
+static void run_row_lines(const Vector *v, const VectorTile *t, const Instruction *c, void *to,
+                          const void *a) {
+    static const float none[LINE] = {0, 1, 1, -0.0f};
+    RowNumbers k[FLOATS / LINE_ROW];
+    for (int j = 0; j < LINE; j++) {
+        const int from = c->line->number[j];
+        const float *of = from < 0 ? NULL : t->value[from];
+        const int64_t step = of && v->source[v->code[from].a].number ? 1 : t->columns;
+        for (int64_t r = 0; r < t->rows; r++) {
+            k[r].k[j] = of ? of[r * step] : none[j];
+            if (c->line->negative[j] && k[r].k[j] == k[r].k[j]) k[r].k[j] = -k[r].k[j];
+        }
+    }
+    v->row_scaled(to, a, k, NULL, NULL, t->columns, t->rows);
+}
 static void run_instruction(const Vector *v, VectorTile *t, int i, void *to, int64_t n) {
     const Instruction *c = &v->code[i];
     const void *a = t->value[c->a], *b = t->value[c->b];
     t->value[i] = to;
-    if (c->line) run_line(t, c, to, a, n);
+    if (c->line && v->rows_axis) run_row_lines(v, t, c, to, a);
+    else if (c->line) run_line(t, c, to, a, n);
     else if (c->joined) c->joined(to, a, c->k, n);
     else if (c->op) c->op(to, a, b, n);
     else v->where(to, a, b, t->value[c->c], n);
@@ -157,7 +175,7 @@ static void load_tile(const Vector *v, VectorTile *t, char *const base[], const 
         tile_strides(v, i + 1, stride);
         char *from = base[i + 1] + offset[i + 1] * s->size, *to = base[v->nsource + 1] + s->at;
         if (s->number) {
-            s->load(to, from, 0, 1);
+            s->load(to, from, stride[0], v->rows_axis ? t->rows : 1);
             t->source[i] = to;
             continue;
         }

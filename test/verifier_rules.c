@@ -73,7 +73,7 @@ static void test_reals(void **state) {
 }
 static void test_attacks(void **state) {
     (void)state;
-    check_corpus("test/cases/verifier/attacks.rules", 124, 494, 88);
+    check_corpus("test/cases/verifier/attacks.rules", 124, 496, 88);
 }
 static void test_needs(void **state) {
     (void)state;

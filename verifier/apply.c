@@ -251,6 +251,22 @@ static bool apply_whole(Prover *p, Function f, Nf nf, Nf *out) {
     *out = rest ? nf_add(p, whole, apply_plain(p, f, rest)) : whole;
     return true;
 }
+/* Whether exp of the form is a product of powers: a term of it is the logarithm of something
+   positive. */
+static bool has_log(Prover *p, Nf nf) {
+    const int n = nf_size(p, nf);
+    Nf a;
+    for (int k = 0; k < n; k++) {
+        const NfTerm t = nf_term(p, nf, k);
+        if (is_log(p, DOM_TRUE, &t, &a)) return true;
+    }
+    return false;
+}
+/* sigmoid(t) = e/(1 + e) for e = exp(t). */
+static Nf sigmoid_by_exp(Prover *p, Nf nf) {
+    const Nf e = apply_exp(p, DOM_TRUE, nf);
+    return nf_mul(p, e, power_plain(p, nf_add(p, nf_one(p), e), ratio(-1, 1)));
+}
 /* Uses tanh(x) = 2 sigmoid(2x) - 1, sigmoid(-x) = 1 - sigmoid(x) and ceil(x) = -floor(-x); a
    negative sign of the argument is taken out of odd and even functions. */
 Nf apply_plain(Prover *p, Function f, Nf nf) {
@@ -266,6 +282,10 @@ Nf apply_plain(Prover *p, Function f, Nf nf) {
         return nf_add(
             p, nf_scale(p, apply_plain(p, FN_SIGMOID, nf_scale(p, nf, ratio(2, 1))), ratio(2, 1)),
             nf_negated(p, nf_one(p)));
+    if (f == FN_SIGMOID && has_log(p, nf)) {
+        p->unrollable = true;
+        if (p->unroll) return sigmoid_by_exp(p, nf);
+    }
     bool minus = lead_term(p, nf, &c) >= 0 && c.p < 0;
     if (minus && f == FN_SIGMOID)
         return nf_add(p, nf_one(p), nf_negated(p, atom_of(p, f, nf_negated(p, nf))));

@@ -1,6 +1,6 @@
 """Attention of few queries, weighted sums of linear layers, scores by a few rows, softmaxes of few
-elements, and tensors that are written in slices (heads.rules, products.rules, slices.rules,
-parts.rules)."""
+elements, Mish by a sigmoid, and tensors that are written in slices (heads.rules, products.rules,
+activation.rules, slices.rules, parts.rules)."""
 
 import numpy, pytest
 from onnx import TensorProto, helper
@@ -73,6 +73,40 @@ def test_keys(tmp_path, bias, scaled):
     kinds, *paths = rewritten(tmp_path, *model, rules=[("heads", name)])
     assert kinds.count("MatMul") == 2 + bias, kinds
     agree(*paths, {k: floats(*v) for k, v in sizes.items()})
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("one", [False, True])
+@pytest.mark.parametrize("keys", [False, True])
+def test_rows_of_each_query(tmp_path, keys, one, bias):
+    """Six queries in each of two graphs look at nine rows of their own."""
+    rows = [2, 6, 1, 9, 5] if one else [2, 6, 9, 5]
+    perm = [0, 1, 3, 4, 2] if keys else [0, 1, 3, 2, 4]
+    nodes = heads_of("l", "z", 3, 4, perm, bias) + [node("MatMul", ["p", "z"], ["y"])]
+    known = {"w": floats(5, 12), "f": floats(12), "apart": integers(2, 6, 9, 3, 4)}
+    sizes = {"l": rows, "p": [2, 6, 3, 1, 4 if keys else 9]}
+    inputs = [tensor(k, v) for k, v in sizes.items()]
+    name = f"heads-{'keys' if keys else 'values'}-after-each" + "-bias" * bias
+    model = nodes, inputs, [tensor("y", [2, 6, 3, 1, 9 if keys else 4])], known
+    kinds, *paths = rewritten(tmp_path, *model, rules=[("heads", name)])
+    assert kinds[0] == "Reshape" and kinds.count("MatMul") == 2 + (keys and bias), kinds
+    agree(*paths, {k: floats(*v) for k, v in sizes.items()})
+
+
+@pytest.mark.parametrize("kind", ["Mish", "Softplus"])
+def test_mish_by_a_sigmoid(tmp_path, kind):
+    """Far from 0, too, where the exponential of x overflows."""
+    nodes = [node("Mish", ["x"], ["y"])]
+    if kind == "Softplus":
+        nodes = [node("Softplus", ["x"], ["p"]), node("Tanh", ["p"], ["t"])]
+        nodes += [node("Mul", ["x", "t"], ["y"])]
+    model = nodes, [tensor("x", [8, 64])], [tensor("y", [8, 64])], {}
+    name = "mish-sigmoid" if kind == "Mish" else "softplus-tanh-sigmoid"
+    rules = [("activation", name)]
+    kinds, *paths = rewritten(tmp_path, *model, opset=18, rules=rules)
+    assert "Sigmoid" in kinds and kind not in kinds, kinds
+    for scale in (1, 10, 100, 1e4):
+        agree(*paths, {"x": floats(8, 64) * numpy.float32(scale)})
 
 
 @pytest.mark.parametrize("scaled", [False, True])

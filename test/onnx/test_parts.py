@@ -111,6 +111,52 @@ def test_messages(tmp_path, parts, rule):
     agree(*paths, feed)
 
 
+@pytest.mark.parametrize(
+    "parts, name, open_size",
+    [("xt", "", False), ("xt", "", True), ("tx", "-turned", False), ("sxt", "-third", True)],
+)
+def test_one_row_beside_each_of_many(tmp_path, parts, name, open_size):
+    """A state x and the actions that are tried, the code of a shape and places in space."""
+    m = "m" if open_size else 6
+    sizes = {"x": [1, 3], "t": [m, 5], "s": [m, 2]}
+    nodes = [helper.make_node("Expand", ["x", "to"], ["xs"])]
+    if open_size:
+        nodes = [
+            helper.make_node("Shape", ["t"], ["many"], start=0, end=1),
+            helper.make_node("Concat", ["many", "three"], ["to"], axis=0),
+        ] + nodes
+    nodes += [
+        helper.make_node("Concat", [n.replace("x", "xs") for n in parts], ["c"], axis=1),
+        helper.make_node("Gemm", ["c", "w", "b"], ["y"], transB=1),
+    ]
+    known = {"three": numpy.array([3])} if open_size else {"to": numpy.array([6, 3])}
+    known |= {"w": floats(7, sum(sizes[n][-1] for n in parts)), "b": floats(7)}
+    inputs = [tensor(n, sizes[n]) for n in parts]
+    model = nodes, inputs, [tensor("y", [m, 7])], known
+    words = ["--dim", "m=6"] if open_size else []
+    rules = [("parts", "gemm-stretched" + name)]
+    kinds, *paths = rewritten(tmp_path, *model, opset=18, rules=rules, words=words)
+    assert kinds.count("Gemm") == 2, kinds
+    agree(*paths, {n: floats(*(6 if k == "m" else k for k in sizes[n])) for n in parts})
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("parts", ["xz", "zx"])
+def test_a_cloud_beside_each_of_its_points(tmp_path, parts, bias):
+    known = {"to": numpy.array([2, 4, 9]), "w": floats(6, 7, 1), "b": floats(6)}
+    nodes = [
+        helper.make_node("Expand", ["z", "to"], ["zs"]),
+        helper.make_node("Concat", [n.replace("z", "zs") for n in parts], ["c"], axis=1),
+        helper.make_node("Conv", ["c", "w"] + ["b"] * bias, ["y"]),
+    ]
+    inputs = [tensor("x", [2, 3, 9]), tensor("z", [2, 4, 1])]
+    model = nodes, inputs, [tensor("y", [2, 6, 9])], known
+    name = "conv1d-1x1-concat-stretched" + "-turned" * (parts == "zx") + "-bias" * bias
+    kinds, *paths = rewritten(tmp_path, *model, rules=[("parts", name)])
+    assert kinds.count("Conv") == 2, kinds
+    agree(*paths, {"x": floats(2, 3, 9), "z": floats(2, 4, 1)})
+
+
 def test_edges(tmp_path):
     """As for the messages in a graph network, rows are taken by two lists of indices."""
     nodes = [
@@ -345,6 +391,20 @@ def test_half_of_a_spectrum(tmp_path, shape, axis, length, rules):
     )
     assert "MatMul" in kinds and "DFT" not in kinds, kinds
     gives_irfft(paths[1], feed, length, axis)
+
+
+def test_zeros_beside_real_numbers(tmp_path):
+    """As PyTorch's exporter writes a transform of real numbers."""
+    nodes = [
+        helper.make_node("Concat", ["x", "zeros"], ["c"], axis=-1),
+        helper.make_node("DFT", ["c", "", "axis"], ["y"]),
+    ]
+    known = {"zeros": numpy.zeros((2, 3, 7, 1), "f"), "axis": numpy.array(2)}
+    model = nodes, [tensor("x", [2, 3, 7, 1])], [tensor("y", [2, 3, 7, 2])], known
+    rules = [("fourier", "dft-concat-zeros")]
+    kinds, *paths = rewritten(tmp_path, *model, opset=20, rules=rules)
+    assert kinds == ["DFT"], kinds
+    agree(*paths, {"x": floats(2, 3, 7, 1)})
 
 
 def test_an_identity_is_left_to_the_target(tmp_path):

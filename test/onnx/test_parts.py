@@ -393,16 +393,26 @@ def test_half_of_a_spectrum(tmp_path, shape, axis, length, rules):
     gives_irfft(paths[1], feed, length, axis)
 
 
-def test_zeros_beside_real_numbers(tmp_path):
+@pytest.mark.parametrize("open_size", [False, True])
+def test_zeros_beside_real_numbers(tmp_path, open_size):
     """As PyTorch's exporter writes a transform of real numbers."""
-    nodes = [
+    first, more, words, name = 2, [], [], "dft-concat-zeros"
+    known = {"zeros": numpy.zeros((2, 3, 7, 1), "f"), "axis": numpy.array(2)}
+    if open_size:
+        first, words, name = "b", ["--dim", "b=2"], "dft-concat-zero-stretched"
+        known["zero"] = numpy.float32(0)
+        del known["zeros"]
+        more = [
+            helper.make_node("Shape", ["x"], ["sizes"]),
+            helper.make_node("Expand", ["zero", "sizes"], ["zeros"]),
+        ]
+    nodes = more + [
         helper.make_node("Concat", ["x", "zeros"], ["c"], axis=-1),
         helper.make_node("DFT", ["c", "", "axis"], ["y"]),
     ]
-    known = {"zeros": numpy.zeros((2, 3, 7, 1), "f"), "axis": numpy.array(2)}
-    model = nodes, [tensor("x", [2, 3, 7, 1])], [tensor("y", [2, 3, 7, 2])], known
-    rules = [("fourier", "dft-concat-zeros")]
-    kinds, *paths = rewritten(tmp_path, *model, opset=20, rules=rules)
+    model = nodes, [tensor("x", [first, 3, 7, 1])], [tensor("y", [first, 3, 7, 2])], known
+    rules = [("fourier", name)]
+    kinds, *paths = rewritten(tmp_path, *model, opset=20, rules=rules, words=words)
     assert kinds == ["DFT"], kinds
     agree(*paths, {"x": floats(2, 3, 7, 1)})
 

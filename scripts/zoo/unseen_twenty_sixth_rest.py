@@ -1,6 +1,6 @@
-"""Networks of the twenty-sixth set of test/bench/UNSEEN.md, written after their papers: streets seen
-from above, speech without noise, people by the directions of edges, points followed through a film,
-series of many kinds. unseen_twenty_sixth.py writes them."""
+"""Networks of the twenty-sixth set of test/bench/UNSEEN.md, written after their papers: streets
+seen from above, speech without noise, people by the directions of edges, points followed through a
+film, series of many kinds. unseen_twenty_sixth.py writes them."""
 
 import math
 

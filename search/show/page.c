@@ -319,6 +319,13 @@ static void add_headroom(const Changes *c, bool changed, Text *t) {
     text_add(t, "</pre>\n");
 }
 
+static void add_left_out(const Changes *c, Text *t) {
+    if (!c->r->left_out) return;
+    text_add(t, "<p>Left out, since on data from -1e4 to 1e4 they overflow or hide an overflow: ");
+    add_escaped(t, c->r->left_out);
+    text_add(t, "</p>\n");
+}
+
 static void add_pictures(const Changes *c, const Pictures *p, Text *t) {
     text_add(t, "<h2>What changed</h2>\n<p class=key><span class=gone>gone</span><span "
                 "class=new>new</span><span "
@@ -352,6 +359,7 @@ void page_print(const Changes *c, const Pictures *p, bool changed, Text *t) {
     add_operators(c, t);
     add_kinds(c, t);
     add_rules(c, t);
+    add_left_out(c, t);
     add_check(c, t);
     text_add(t, "<p class=cap>isomer %s; digest of the original %s</p>\n</body></html>\n",
              isomer_version(), c->r->source.digest);

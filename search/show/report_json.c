@@ -212,6 +212,7 @@ void run_report(const Run *r, const Derivation *d, bool changed, Text *t) {
     json_rules(&r->library, r->arena, d, o);
     cJSON_AddStringToObject(o, "classes", classes_text(r->arena, d->classes));
     json_places(s, changed, o);
+    json_text(o, "left_out", r->left_out);
     json_discovered(&s->discovered, o);
     json_moved(s, o);
     json_bodies(s, o);

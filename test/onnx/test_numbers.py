@@ -387,9 +387,13 @@ def test_a_rule_that_hides_an_overflow_does_not_cost_what_others_gain(
     model, out = chain(tmp_path, nodes, ([64, 4], [64, 4]), weights), tmp_path / "o.onnx"
     log, again = tmp_path / "o.log", tmp_path / "again.onnx"
     how = costly if target else ["--cost", "nodes"]
-    done = optimize(model, out, *how, "--proof-log", log)
+    report, page = tmp_path / "report.json", tmp_path / "page.html"
+    shown = ["--proof-log", log, "--report", report, "--html", page]
+    done = optimize(model, out, *how, *shown)
     assert done.returncode == 0, done.stderr
     assert "hide an overflow: softmax-expansion\n" in done.stdout, done.stdout
+    assert json.loads(report.read_text())["left_out"] == "softmax-expansion"
+    assert "hide an overflow: softmax-expansion</p>" in page.read_text()
     kinds = [node.op_type for node in onnx.load(out).graph.node]
     assert out.read_bytes() != model.read_bytes() and "Exp" in kinds and "Softmax" not in kinds
     for same in (["--frozen"], ["--replay", log]):

@@ -73,7 +73,7 @@ const Rule *rules_find(const RuleSet *, const char *name_or_id); /* NULL: none *
 void rule_print(const Rule *, Text *);
 /* Part of what a verdict's digest covers. Raised whenever the verifier gives some rules another
    class than before, which makes all verdicts invalid that were written before. */
-enum { CLASSES_VERSION = 4 };
+enum { CLASSES_VERSION = 5 };
 /* Returns true if the rule is proved and its verdict holds. Otherwise fails with E_CHECK, file and
    rule: there is no proof, the verdict was edited, or a definition has changed since. */
 bool rule_check(World *, const Rule *, Error *);

@@ -84,7 +84,21 @@ int equation_parts(Prover *p, Dom ctx, Poly e, Poly out[2]) {
     return 0;
 }
 
-/* The domain of x is inhabited where every lower bound is at most every upper one. */
+/* Whether the value of an input's element decides whether the literal holds. */
+static bool depends_on_data(Prover *p, Poly e) {
+    PolyScan s = poly_scan(p->w, e);
+    for (Monomial m; poly_next(&s, &m);)
+        for (uint32_t k = 0; k < m.degree; k++) {
+            const SymbolDef d = symbol_def(p->w, m.symbol[k]);
+            if (d.kind == SYM_READ) return true;
+            for (uint32_t j = 0; j < d.narg; j++)
+                if (depends_on_data(p, d.arg[j])) return true;
+        }
+    return false;
+}
+
+/* The domain of x is inhabited where every lower bound is at most every upper one. A sum or maximum
+   that is assumed to have an element may still have none that the data choose. */
 bool project(Prover *p, Dom *dom, Symbol x, int nkeep, const Symbol *keep) {
     Lits l = dom_lits(p, *dom);
     Poly low[BOUNDS_MAX], high[BOUNDS_MAX], b;
@@ -94,7 +108,7 @@ bool project(Prover *p, Dom *dom, Symbol x, int nkeep, const Symbol *keep) {
         if (!lit_mentions(p, l.v[k], 1, &x)) continue;
         rest = dom_without(p, rest, l.v[k]);
         int side = bound_of(p, l.v[k], x, &b);
-        if (!side && p->lenient) continue;
+        if (!side && p->lenient && !depends_on_data(p, l.v[k].p)) continue;
         if (!side || nlow == BOUNDS_MAX || nhigh == BOUNDS_MAX) return false;
         if (side > 0) low[nlow++] = b;
         else high[nhigh++] = b;

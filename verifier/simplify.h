@@ -16,8 +16,8 @@ int equation_parts(Prover *, Dom ctx, Poly e, Poly out[2]);
 int bound_of(Prover *, Lit l, Symbol x, Poly *bound);
 /* Eliminates x: replaces *dom by conditions without x under which some integer x satisfies *dom. If
    a condition on x is not a bound (bound_of), it returns false and changes nothing. A lenient
-   prover drops such conditions instead; it also drops conditions between bounds that mention none
-   of `keep`. */
+   prover drops such conditions instead, unless the value of an input's element decides them; it
+   also drops conditions between bounds that mention none of `keep`. */
 bool project(Prover *, Dom *dom, Symbol x, int nkeep, const Symbol *keep);
 /* Simplifies an open part, and substitutes away the variables that its domain determines. */
 Part part_simplify(Prover *, Dom ctx, Part);

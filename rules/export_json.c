@@ -264,7 +264,7 @@ static void put_operator(JsonWriter *j, cJSON *to, const Op *op) {
     text(j, to, "results", op->out);
     text(j, to, "definition", digest);
     cJSON *attrs = array(j, to, "attributes"), *onnx = array(j, to, "onnx");
-    static const char *const kinds[] = {"integer", "integers",     "word",
+    static const char *const kinds[] = {"integer", "integers",     "enum",
                                         "real",    "element type", "bytes"};
     static const char *const fills[] = {"once", "spatial axis", "side of each spatial axis",
                                         "axis"};
@@ -272,7 +272,7 @@ static void put_operator(JsonWriter *j, cJSON *to, const Op *op) {
         cJSON *a = object(j, attrs, NULL);
         text(j, a, "name", d->name);
         text(j, a, "kind", kinds[d->kind]);
-        if (d->words) text(j, a, "words", d->words);
+        if (d->words) text(j, a, "values", d->words);
         if (d->init) text(j, a, "default", d->init);
         if (d->init && d->kind == A_INTS) text(j, a, "repeated_for", fills[d->fill]);
     }
@@ -322,7 +322,7 @@ static bool json_write_file(Export *x, const char *path, Error *e) {
     arena_free(j.arena);
     if (j.failed) return error_set(e, E_MEMORY, path, "out of memory for the JSON text");
     if (!good) return false;
-    text_add(&all, "{\"format\":\"isomer-rules\",\"version\":1,\"isomer\":\"%s\",\"operators\":[",
+    text_add(&all, "{\"format\":\"isomer-rules\",\"version\":2,\"isomer\":\"%s\",\"operators\":[",
              ISOMER_VERSION);
     if (operators.size) text_bytes(&all, operators.data, operators.size);
     text_add(&all, "\n],\"rules\":[");

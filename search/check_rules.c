@@ -101,6 +101,14 @@ static int by_work(const void *a, const void *b) {
     return x->step < y->step ? -1 : x->step > y->step;
 }
 
+/* Whether the work of one application, which is negative if unknown, may be done. If so, it is
+   taken from what is left. */
+static bool can_afford(double work, double *left) {
+    if (work < 0 || work > APPLICATION_WORK || work > *left) return false;
+    *left -= work;
+    return true;
+}
+
 bool derivation_check_applications(const Derivation *d, Sizes sizes, const CheckOptions *o,
                                    int *compared, Error *e) {
     Arena *a = arena_new(arena_escape(d->arena), 0);
@@ -112,9 +120,7 @@ bool derivation_check_applications(const Derivation *d, Sizes sizes, const Check
         v[k] = (Priced){&d->step[k], sides_of(d->w, a, &d->step[k], sizes)};
     qsort(v, (size_t)d->nstep, sizeof *v, by_work);
     for (int k = 0; k < d->nstep && good; k++) {
-        const double work = v[k].sides.work;
-        if (work < 0 || work > APPLICATION_WORK || work > left) continue;
-        left -= work;
+        if (!can_afford(v[k].sides.work, &left)) continue;
         good = check_application(d->w, v[k].step, &v[k].sides, sizes, o, &done, e);
         *compared += done;
     }
@@ -128,8 +134,7 @@ static bool differs_on_extremes(const Derivation *d, const Sides *x, Sizes sizes
     CheckResult c;
     Error ignored = {0};
     o.samples = 1, o.extreme = true, o.each = NULL;
-    return x->work >= 0 && x->work <= APPLICATION_WORK &&
-           graphs_check(d->w, &x->before, &x->after, sizes, &o, &c, &ignored) &&
+    return graphs_check(d->w, &x->before, &x->after, sizes, &o, &c, &ignored) &&
            (c.range.first >= 0 || c.extreme.first >= 0);
 }
 
@@ -144,12 +149,12 @@ StringList derivation_differing(const Derivation *d, Arena *arena, Sizes sizes,
     Arena *a = arena_new(arena_escape(d->arena), 0);
     StringList names = {0, ARENA_NEW(arena, const char *, d->nstep)};
     double left = APPLICATIONS_WORK;
-    for (int k = 0; k < d->nstep && left > 0; k++) {
+    for (int k = 0; k < d->nstep; k++) {
         const char *name = d->step[k].match.instance->rule->name;
         if (is_listed(&names, name)) continue;
         const Sides x = sides_of(d->w, a, &d->step[k], sizes);
-        left -= x.work;
-        if (differs_on_extremes(d, &x, sizes, o)) names.v[names.n++] = name;
+        if (can_afford(x.work, &left) && differs_on_extremes(d, &x, sizes, o))
+            names.v[names.n++] = name;
     }
     arena_free(a);
     return names;

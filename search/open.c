@@ -105,7 +105,7 @@ static bool combines_rows(World *w, Arena *a, const Graph *g) {
    among its threads, and these combine them with the same element at the same time, so that some
    are lost. On one thread the result is right. */
 static bool races(const Run *r, const Instance *i) {
-    return !combines_rows(r->w, r->arena, &i->from) && combines_rows(r->w, r->arena, &i->to);
+    return combines_rows(r->w, r->arena, &i->to) && !combines_rows(r->w, r->arena, &i->from);
 }
 
 /* Switches off the rules that this run cannot use. For the others, library.written prevents
@@ -128,7 +128,7 @@ static bool drop_unusable(Run *r) {
         const Instance *first = rule->count ? &r->library.instance[rule->first] : NULL;
         if (!rule->on || !first) continue;
         const bool written = instance_exportable(r->source.model, r->w, r->arena, first),
-                   races_there = other && races(r, first);
+                   races_there = written && other && races(r, first);
         const char *why = NULL;
         rule->saturates = written && saturate && rule->changes_bytes;
         if (!written) why = "the model's operator set has no such operator";

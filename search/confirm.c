@@ -118,6 +118,12 @@ static bool time_batch(CommandSearch *s, Rivals *r) {
     return true;
 }
 
+/* Whether the candidate seemed to gain too little when it was first timed, as one of many, and does
+   again. */
+static bool misses_twice(const CommandSearch *s, const Rivals *r, int k) {
+    return s->candidate[r->rival[k].candidate].ratio > RUN_GAIN && log_ratio(s, r, k) > border(s);
+}
+
 /* Returns whether it is clear that the fastest rival gains enough (RUN_GAIN), or that it does not;
    or whether its ratio is known so well that either answer is right within noise, and further
    batches would not settle it. */
@@ -126,6 +132,7 @@ static bool is_clear(const CommandSearch *s, const Rivals *r) {
     if (best < 0) return true;
     /* A rival that fell behind early, and is ahead again, has too few batches. */
     if (r->rival[best].nbatch < CONFIRM_LEAST) return false;
+    if (misses_twice(s, r, best)) return true;
     const double error = SURE * error_of(&r->rival[best]);
     return error < BORDER || fabs(log_ratio(s, r, best) - border(s)) > error;
 }

@@ -147,6 +147,18 @@ def test_a_gain_at_the_border_is_not_timed_for_long(optimize, tmp_path):
     assert batches and 3 <= int(batches[1]) <= 8, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("share, batches", [(0.972, 3), (0.9695, 4)])
+def test_a_gain_that_is_too_small_twice_is_not_timed_again(optimize, tmp_path, share, batches):
+    """The first time of a candidate is the best of many. If even this is no gain of 3 %, the least
+    number of batches is enough to say that there is none."""
+    command = target(tmp_path, f"1.0 if b'BatchNormalization' in data else {share}")
+    done = optimize(
+        net(tmp_path / "m.onnx"), tmp_path / "o.onnx", *SHAPE, "--measure-with", command, "-v"
+    )
+    said = re.search(rf"once more, in (\d+) batches: {share}", done.stdout + done.stderr)
+    assert said and int(said[1]) == batches, done.stdout + done.stderr
+
+
 def test_a_target_without_gain_keeps_the_file(optimize, tmp_path):
     model, out = net(tmp_path / "m.onnx"), tmp_path / "o.onnx"
     done = optimize(

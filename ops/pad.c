@@ -10,7 +10,7 @@ static const AttrDef attrs[] = {
 static const char *shape(Call *c) {
     Dims x = c->in[0]->dim;
     PolyList p = ints(c, PADS);
-    const char *why = dtypes_agree(c, "FIU");
+    const char *why = dtypes_agree(c, "FIUB");
     if (why) return why;
     if (p.n != 2 * x.n) return "pad needs a begin and an end for every axis";
     c->out[0] = *c->in[0];

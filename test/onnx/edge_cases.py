@@ -264,6 +264,9 @@ def slices():
             yield "Pad", {"mode": mode}, [drawn(*shape), Fixed(pads)], 1
     for value in (0, -0.0, 1e30, INF, -INF, NAN):
         yield "Pad", {}, [drawn(2), Fixed([1, 1]), Fixed(value, F)], 1
+    for mode in ("constant", "edge", "reflect"):
+        yield "Pad", {"mode": mode}, [drawn(2, 3) > 0, Fixed([1, 0, -1, 2])], 1
+    yield "Pad", {}, [drawn(2, 3) > 0, Fixed([1, 0, 0, 2]), Fixed(True, bool)], 1
     yield "Pad", {}, [drawn(2, 3), Fixed([1, 2]), None, Fixed([-1])], 1
     yield "Pad", {}, [drawn(2, 3), Fixed([]), None, Fixed([])], 1
 

@@ -20,5 +20,9 @@ static Ex define(Call *c, Dims i) {
     return at(c, 0, i);
 }
 
-static const OnnxMap onnx[] = {{"", "Tile", 6, 0, "repeats=input:1"}, {0}};
+static const OnnxMap onnx[] = {
+    {"", "Expand", 8, 0, "repeats:stretched"},
+    {"", "Tile", 6, 0, "repeats=input:1"},
+    {0},
+};
 const Op op_tile = {"tile", "x", "y", attrs, shape, define, .onnx = onnx};

@@ -221,6 +221,15 @@ bool export_moved_ones(Draft *d, int attr) {
 }
 
 bool export_expand(Draft *d, int attr) { return draft_list_slot(d, 1, d->attr[attr].ints); }
+bool export_stretched(Draft *d, int attr) {
+    const Dims x = draft_type(d, 0)->dim;
+    const PolyList repeats = d->attr[attr].ints;
+    for (int k = 0; k < x.n; k++)
+        if (!poly_is(d->w, repeats.v[k], 1) && (k == x.n - 1 || !poly_is(d->w, x.v[k], 1)))
+            return draft_fail(d, "a repetition of more than one element");
+    return draft_list_slot(d, 1, repeats);
+}
+
 /* Writes whole factors as scales, the only form that older versions have. */
 static bool export_scales(Draft *d, PolyList list) {
     const Type *x = draft_type(d, 0);

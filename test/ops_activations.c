@@ -4,7 +4,8 @@
    numbers and NaN. An element must give the same bits wherever it lies in a run, so that a step cut
    into parts gives the bytes of the whole.
 
-   Softmax of short and long rows is tested in the same way, sums of rows, the greatest and least
+   Softmax of short and long rows is tested in the same way, sums of rows and of their squares, rows
+   that are moved and scaled by their own numbers, the greatest and least
    elements of runs (NaN if the run has a NaN) and of places of an image, and powers where the
    tables of the C library change over. */
 #include "ops/cpu/processor.h"
@@ -346,6 +347,87 @@ static void sums_of_rows(void **state) {
     assert_true(wrong_sums(leaves_an_element_out, 8) > 0);
 }
 
+/* ---- sums of squares, and rows with numbers of their own */
+enum { NUMBERED = 600 };
+static float numbered[SUMS_ROWS * NUMBERED];
+static RowNumbers number[SUMS_ROWS];
+static void draw_numbered(int64_t n) {
+    for (int64_t i = 0; i < SUMS_ROWS * n; i++)
+        numbered[i] = (float)(i * 37 % 101 - 50) * (i % 3 ? 0.01f : 3);
+    for (int r = 0; r < SUMS_ROWS; r++)
+        number[r] =
+            (RowNumbers){{(float)r * 0.7f - 3, (float)r - 1, 1.3f / (float)(r + 1), (float)-r}};
+    numbered[5 * n] = INFINITY, numbered[7 * n] = NAN;
+}
+typedef void RowSquares(double *acc, const float *x, const RowNumbers *k, int64_t n, int64_t rows);
+static int wrong_squares(RowSquares *squares, int64_t n) {
+    double got[SUMS_ROWS], alone[SUMS_ROWS];
+    int wrong = 0;
+    draw_numbered(n);
+    for (int r = 0; r < SUMS_ROWS; r++) got[r] = alone[r] = r;
+    squares(got, numbered, number, n, SUMS_ROWS);
+    for (int r = 0; r < SUMS_ROWS; r++) {
+        double want = r;
+        for (int64_t i = 0; i < n; i++) {
+            const double d = (double)(numbered[r * n + i] - number[r].k[0]);
+            want += d * d;
+        }
+        squares(alone + r, numbered + r * n, number + r, n, 1);
+        const bool same = memcmp(&got[r], &alone[r], sizeof *got) == 0;
+        wrong += !same || !(fabs(got[r] - want) <= 1e-6 * want || got[r] == want ||
+                            (isnan(want) && isnan(got[r])));
+    }
+    return wrong;
+}
+static void squares_without_the_last(double *acc, const float *x, const RowNumbers *k, int64_t n,
+                                     int64_t rows) {
+    for (int64_t r = 0; r < rows; r++) table[0]->row_squares(acc + r, x + r * n, k + r, n - 1, 1);
+}
+static void squares_of_rows(void **state) {
+    (void)state;
+    for (int t = 0; t < tables; t++)
+        for (int64_t n = 1; n <= NUMBERED; n += n < 150 ? 1 : 47)
+            if (wrong_squares(table[t]->row_squares, n))
+                fail_msg("%s: squares of rows of %d", table[t]->name, (int)n);
+    assert_true(wrong_squares(squares_without_the_last, 9) > 0);
+}
+typedef void RowScaled(float *y, const float *x, const RowNumbers *k, const float *scale,
+                       const float *shift, int64_t n, int64_t rows);
+/* The elements that differ from the operations one by one, and those written beyond the rows. */
+static int wrong_scaled(RowScaled *scaled, int64_t n, bool scales, bool shifts) {
+    static float y[SUMS_ROWS * NUMBERED + 1];
+    float scale[NUMBERED], shift[NUMBERED];
+    draw_numbered(n);
+    for (int64_t i = 0; i < n; i++) scale[i] = 0.1f * (float)i - 1, shift[i] = 2 - 0.3f * (float)i;
+    y[SUMS_ROWS * n] = 7.5f;
+    scaled(y, numbered, number, scales ? scale : NULL, shifts ? shift : NULL, n, SUMS_ROWS);
+    int wrong = y[SUMS_ROWS * n] != 7.5f;
+    for (int64_t i = 0; i < SUMS_ROWS * n; i++) {
+        const float *k = number[i / n].k;
+        volatile float want = numbered[i] - k[0];
+        want = want * k[1], want = want * k[2];
+        if (scales) want = want * scale[i % n];
+        if (shifts) want = want + shift[i % n];
+        else if (!scales) want = want + k[3];
+        wrong += want != want ? y[i] == y[i] : y[i] != want;
+    }
+    return wrong;
+}
+static void scales_without_the_last(float *y, const float *x, const RowNumbers *k,
+                                    const float *scale, const float *shift, int64_t n,
+                                    int64_t rows) {
+    table[0]->row_scaled(y, x, k, scale, shift, n, rows - 1);
+}
+static void rows_are_scaled(void **state) {
+    (void)state;
+    for (int t = 0; t < tables; t++)
+        for (int64_t n = 1; n <= NUMBERED; n += n < 70 ? 1 : 47)
+            for (int how = 0; how < 4; how++)
+                if (wrong_scaled(table[t]->row_scaled, n, how & 1, how & 2))
+                    fail_msg("%s: scaled rows of %d, %d", table[t]->name, (int)n, how);
+    assert_true(wrong_scaled(scales_without_the_last, 9, true, true) > 0);
+}
+
 /* ---- maxima over places of an image */
 enum { PEAKS_WIDE = 70, PEAKS_ROWS = 3, PLACES = 5 };
 typedef void PeakRows(float *y, int64_t ys, const float *x, int64_t xs, const int64_t offset[],
@@ -411,6 +493,8 @@ int main(void) {
         cmocka_unit_test(softmax_of_rows),
         cmocka_unit_test(extremes_of_runs),
         cmocka_unit_test(sums_of_rows),
+        cmocka_unit_test(squares_of_rows),
+        cmocka_unit_test(rows_are_scaled),
         cmocka_unit_test(peaks_of_places),
         cmocka_unit_test(powers_of_powers_of_2_are_accurate),
         cmocka_unit_test(a_planted_error_is_seen),

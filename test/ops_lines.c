@@ -107,8 +107,8 @@ static int wrong_elements(const Program *p, int64_t columns) {
     return wrong;
 }
 static void chains_are_their_instructions(void **state) {
-    static const int64_t lengths[] = {1,   2,   15,  16,  31,  60,  100,  200,
-                                      256, 257, 300, 511, 512, 513, 4096, LONGEST};
+    static const int64_t lengths[] = {1,   2,   7,   8,   9,   15,  16,  17,  31,   60,
+                                      100, 200, 256, 257, 300, 511, 512, 513, 4096, LONGEST};
     (void)state;
     for (int t = 0; t < tables; t++)
         for (int k = 0; k < (int)(sizeof lengths / sizeof *lengths); k++)
@@ -144,6 +144,7 @@ static bool notices(const Program *p, int64_t columns) {
 }
 static bool notices_long_rows(uint64_t seed) { return notices(&programs[seed], 600); }
 static bool notices_short_rows(uint64_t seed) { return notices(&programs[seed], 100); }
+static bool notices_shortest_rows(uint64_t seed) { return notices(&programs[seed], 8); }
 static void faulty_passes_are_noticed(void **state) {
     (void)state;
     Simd simd = *table[0];
@@ -152,6 +153,8 @@ static void faulty_passes_are_noticed(void **state) {
     assert_int_equal(cases_noticed(table[0], 4, notices_long_rows), 0);
     assert_int_equal(cases_noticed(&simd, 3, notices_short_rows), 3);
     assert_int_equal(cases_noticed(table[0], 3, notices_short_rows), 0);
+    assert_int_equal(cases_noticed(&simd, 3, notices_shortest_rows), 3);
+    assert_int_equal(cases_noticed(table[0], 3, notices_shortest_rows), 0);
 }
 
 int main(void) {

@@ -140,6 +140,50 @@ static void what_is_not_finite_stays_so(void **state) {
     one->simd = table[0];
 }
 
+/* ---- chains with a quotient */
+/* y = (x - a number of the row) / a divisor of the row * a number of the row + a number of the
+   column, where the divisors of some rows have no usable reciprocal. */
+enum { QUOTIENT_ROWS = 70, QUOTIENT_MOST = 40 };
+static void check_quotients(int64_t columns) {
+    static const float some[] = {3, 0, 1e-35f, -7, INFINITY, 3e38f, NAN, 0.1f, 11};
+    static const Scalar code[] = {{.op = C_VIEW, .a = 1},        {.op = C_VIEW, .a = 2},
+                                  {.op = C_SUB, .a = 0, .b = 1}, {.op = C_VIEW, .a = 3},
+                                  {.op = C_DIV, .a = 2, .b = 3}, {.op = C_VIEW, .a = 4},
+                                  {.op = C_MUL, .a = 4, .b = 5}, {.op = C_VIEW, .a = 5},
+                                  {.op = C_ADD, .a = 6, .b = 7}};
+    static float x[QUOTIENT_ROWS * QUOTIENT_MOST], y[QUOTIENT_ROWS * QUOTIENT_MOST],
+        row[3][QUOTIENT_ROWS], column[QUOTIENT_MOST];
+    View v[6];
+    for (int k = 0; k < 6; k++)
+        v[k] = (View){.slot = k,
+                      .dtype = DT_FLOAT,
+                      .rank = 2,
+                      .dim = {QUOTIENT_ROWS, columns},
+                      .stride = {k < 2 ? columns : k < 5, k < 2 || k == 5}};
+    for (int64_t i = 0; i < QUOTIENT_ROWS * columns; i++) x[i] = (float)(i * 37 % 101 - 50) * 0.3f;
+    for (int r = 0; r < QUOTIENT_ROWS; r++)
+        row[0][r] = (float)r * 0.1f, row[1][r] = some[r % 9], row[2][r] = 2 - (float)r;
+    for (int64_t c = 0; c < columns; c++) column[c] = (float)c * 0.5f;
+    const Step s = {S_ROWS, 6, 1, 9, v, (const int64_t[]){1}, code, NULL};
+    run_step(one, &s, (void *[]){y, x, row[0], row[1], row[2], column});
+    for (int64_t i = 0; i < QUOTIENT_ROWS * columns; i++) {
+        const int64_t r = i / columns;
+        const double want = ((double)x[i] - (double)row[0][r]) / (double)row[1][r] *
+                                (double)row[2][r] +
+                            (double)column[i % columns],
+                     got = (double)y[i], size = fabs(want - (double)column[i % columns]) + 25;
+        assert_true(isnan(want) || fabs(want) > FLT_MAX ? isnan(got) || fabs(got) > 1e38
+                                                        : fabs(got - want) <= 1e-6 * size);
+    }
+}
+static void quotients_by_any_number(void **state) {
+    (void)state;
+    for (int t = 0; t < tables; t++)
+        for (int64_t columns = 10; columns <= QUOTIENT_MOST; columns++)
+            one->simd = table[t], check_quotients(columns);
+    one->simd = table[0];
+}
+
 /* ---- rows that do not lie one after another */
 /* y = max(x, mean of the row) - a number of the row, for rows whose elements are `runs` runs of
    `run` elements; rows lie one run apart, runs one run of every row apart. */
@@ -202,6 +246,7 @@ static void rows_of_runs_agree(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(drawn_rows_agree), cmocka_unit_test(wrong_loops_are_caught),
-        cmocka_unit_test(what_is_not_finite_stays_so), cmocka_unit_test(rows_of_runs_agree)};
+        cmocka_unit_test(what_is_not_finite_stays_so), cmocka_unit_test(quotients_by_any_number),
+        cmocka_unit_test(rows_of_runs_agree)};
     return cmocka_run_group_tests(tests, open_tables, close_tables);
 }

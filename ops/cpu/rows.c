@@ -10,13 +10,15 @@
 
 /* ---- which steps */
 /* LEAST_COLUMNS: of shorter rows the separate steps compute several at once, and are as fast or
-   faster (normalizations of 4096 rows, measured for 4 to 31 columns). LEAST_LONG_ROWS: rows that
+   faster (normalizations of 4096 rows, measured for 8 to 31 columns). LEAST_SOFTMAX: the same for
+   rows of which exponentials are taken (measured for the same rows). LEAST_LONG_ROWS: rows that
    are cut into blocks; fewer of them are too few for several threads. LEAST_CROSSED: rows side by
    side from which transposing them pays. CROSSED_MOST: elements of a transposed tile, which with
    its copies fits into the second level of the cache. CROSSED_BLOCK: columns of a transposed block
    of long rows. SHORT_RUN: elements of a run that is copied without a call. */
 enum {
-    LEAST_COLUMNS = 32,
+    LEAST_COLUMNS = 10,
+    LEAST_SOFTMAX = 32,
     LEAST_LONG_ROWS = 8,
     LEAST_CROSSED = 4,
     CROSSED_MOST = 1 << 15,
@@ -52,6 +54,11 @@ static int count_costly(const Step *s) {
     for (int i = 0; i < s->ncode; i++) n += op_is_function(s->code[i].op);
     return n;
 }
+static bool has_exponential(const Step *s) {
+    for (int i = 0; i < s->ncode; i++)
+        if (s->code[i].op == C_EXP) return true;
+    return false;
+}
 /* Whether there are activations, which element-wise programs compute in fewer passes (joined.c). */
 static bool has_activation(const Step *s) {
     for (int i = 0; i < s->ncode; i++)
@@ -67,7 +74,7 @@ static int rows_choices(const Device *d, const Step *s) {
     for (int a = y->rank - (int)s->param[ROWS_AXES]; a < y->rank; a++) columns *= y->dim[a];
     if (columns > WHOLE_ROW)
         return view_count(y) >= LEAST_LONG_ROWS * columns && count_costly(s) < 2;
-    return columns >= LEAST_COLUMNS;
+    return columns >= (has_exponential(s) ? LEAST_SOFTMAX : LEAST_COLUMNS);
 }
 
 /* ---- what is computed when */

@@ -20,16 +20,16 @@ enum {
    element. */
 typedef enum Kind { KIND_NUMBER, KIND_ROW, KIND_COLUMN, KIND_FULL } Kind;
 /* How a value is computed; n0 .. n3 are numbers of the row. LINE: ((x - n0) * n1) * n2 + n3.
-   SCALED: (x - n0) * n1 * n2, times a column, plus a column. QUOTIENT: x / n0. EXPS: exp(x - n0),
-   together with its sum. SQUARES: the sum of (x - n0)^2. MEAN: the sum n0, before it is rounded,
-   divided by a known number; the mean of a constant row is then that constant. */
+   SCALED: (x - n0) * n1 * n2, times a column, plus a column. Both may divide by n1 instead of
+   multiplying by it. EXPS: exp(x - n0), together with its sum. SQUARES: the sum of (x - n0)^2.
+   MEAN: the sum n0, before it is rounded, divided by a known number; the mean of a constant row is
+   then that constant. */
 typedef enum Form {
     FORM_LOAD,
     FORM_CONSTANT,
     FORM_OP,
     FORM_LINE,
     FORM_SCALED,
-    FORM_QUOTIENT,
     FORM_EXPS,
     FORM_SQUARES,
     FORM_SUM,
@@ -51,6 +51,7 @@ typedef struct Value {
                                   together with it */
     int number[NUMBERS];       /* values n0 .. n3, or -1 for none */
     bool negative[NUMBERS];    /* the number's sign is changed first */
+    bool divides;              /* a LINE or SCALED divides by n1 */
     size_t at, spread_at, acc; /* offsets into the scratch memory of a part. at: of a value that is
                                   not a tile; spread_at: of the spread value; acc: of the partial
                                   results of a reduction */

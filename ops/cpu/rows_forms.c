@@ -24,7 +24,7 @@ static void find_kind(Value v[], int i) {
 
 /* ---- forms */
 static void form_new(Value *v, Form form, int x) {
-    v->form = form, v->x = x, v->scale = v->shift = v->sum = -1;
+    v->form = form, v->x = x, v->scale = v->shift = v->sum = -1, v->divides = false;
     for (int k = 0; k < NUMBERS; k++) v->number[k] = -1, v->negative[k] = false;
 }
 /* Whether value i is a value *x minus a number of its row. */
@@ -42,11 +42,20 @@ static bool with_column(const Value *v, int i, int op, int *full, int *column) {
     *full = second ? c->a : c->b, *column = second ? c->b : c->a;
     return v[*full].kind == KIND_FULL && v[*column].kind == KIND_COLUMN;
 }
+/* Whether value `at` is a quotient by a number that differs from row to row, at place 1 of a line
+   over value *x. */
+static bool take_divisor(const Value *v, int at, Value *to, int *x) {
+    const Scalar *c = &v[at].code;
+    if (c->op != C_DIV || v[c->a].kind != KIND_FULL || v[c->b].kind != KIND_ROW) return false;
+    to->number[1] = c->b, to->divides = true, *x = c->a;
+    return true;
+}
 /* Whether value `at` is the operation at this place of a line (FORM_LINE) over value *x. If so, its
    number is entered into `to`. */
 static bool take_number(const Value *v, int at, int place, Value *to, int *x) {
     const Scalar *c = &v[at].code;
     const bool sum = place == 0 || place == NUMBERS - 1;
+    if (place == 1 && take_divisor(v, at, to, x)) return true;
     if (v[at].kind != KIND_FULL || (sum ? c->op != C_ADD && c->op != C_SUB : c->op != C_MUL))
         return false;
     const bool second = v[c->a].kind == KIND_FULL && is_number(v, c->b),
@@ -110,10 +119,6 @@ static void choose_form(Value v[], int ncode, int i) {
             v[i].bounded = v[number].code.op == C_ROW_MAX && v[number].code.a == x;
         }
         v[i].sum = sum;
-    }
-    if (c->op == C_DIV && v[c->a].kind == KIND_FULL && v[c->b].kind == KIND_ROW) {
-        form_new(&v[i], FORM_QUOTIENT, c->a);
-        v[i].number[0] = c->b;
     }
 }
 /* Marks what the form of value i reads as needed, and as spread where it is read as if it varied

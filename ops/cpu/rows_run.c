@@ -198,20 +198,37 @@ static void row_numbers(const RowTile *t, const Value *v, RowNumbers k[]) {
             for (int64_t r = 0; r < t->rows; r++) k[r].k[j] = of[r] == of[r] ? -of[r] : of[r];
     }
 }
-/* Computes y = x / d for a row: as x * (1 / d) if d is of usual size. */
-static void divide_row(const RowTile *t, float *y, const float *x, float d) {
+/* Runs a line over some rows. */
+static void run_lines(const RowTile *t, const Value *v, float *y, const float *x,
+                      const RowNumbers k[], int64_t rows) {
+    t->r->simd->row_scaled(y, x, k, v->scale < 0 ? NULL : t->at[v->scale],
+                           v->shift < 0 ? NULL : t->at[v->shift], t->columns, rows);
+}
+/* Whether a product with 1 / d stands for a quotient by d. */
+static bool has_reciprocal(float d) { return fabsf(d) > 1e-30f && fabsf(d) < 1e30f; }
+/* Runs a line that divides by a number without a reciprocal over one row. */
+static void run_quotient(const RowTile *t, const Value *v, float *y, const float *x,
+                         const RowNumbers *k) {
     enum { PIECE = 64 };
-    const RowNumbers k = {{0, 1 / d, 1, -0.0f}};
-    const float size = fabsf(d);
-    if (size > 1e-30f && size < 1e30f) {
-        t->r->simd->row_scaled(y, x, &k, NULL, NULL, t->columns, 1);
-        return;
-    }
+    const Simd *s = t->r->simd;
+    const int64_t n = t->columns;
+    const RowNumbers before = {{k->k[0], 1, 1, -0.0f}}, after = {{0, 1, k->k[2], k->k[3]}};
     float divisor[PIECE];
-    fill(divisor, d, PIECE);
-    for (int64_t c = 0; c < t->columns; c += PIECE)
-        t->r->simd->op[CLASS_FLOAT][C_DIV](y + c, x + c, divisor,
-                                           t->columns - c < PIECE ? t->columns - c : PIECE);
+    fill(divisor, k->k[1], PIECE);
+    s->row_scaled(y, x, &before, NULL, NULL, n, 1);
+    for (int64_t c = 0; c < n; c += PIECE)
+        s->op[CLASS_FLOAT][C_DIV](y + c, y + c, divisor, n - c < PIECE ? n - c : PIECE);
+    run_lines(t, v, y, y, &after, 1);
+}
+/* Runs a line that divides over the rows, as many at a time as have reciprocals. */
+static void run_quotients(const RowTile *t, const Value *v, float *y, const float *x,
+                          RowNumbers k[]) {
+    const int64_t n = t->columns;
+    for (int64_t r = 0, first; r < t->rows; r++) {
+        for (first = r; r < t->rows && has_reciprocal(k[r].k[1]); r++) k[r].k[1] = 1 / k[r].k[1];
+        if (first < r) run_lines(t, v, y + first * n, x + first * n, k + first, r - first);
+        if (r < t->rows) run_quotient(t, v, y + r * n, x + r * n, &k[r]);
+    }
 }
 /* Where x is a view, the next tile follows it. */
 static void run_exps(const RowTile *t, const Value *v, float *y, const float *x,
@@ -234,12 +251,9 @@ static void run_rows(const RowTile *t, const Value *v, float *y, const float *x)
     switch (v->form) {
     case FORM_EXPS: run_exps(t, v, y, x, k); break;
     case FORM_SQUARES: s->row_squares(acc, x, k, n, rows); break;
-    case FORM_QUOTIENT:
-        for (int64_t r = 0; r < rows; r++) divide_row(t, y + r * n, x + r * n, k[r].k[0]);
-        break;
     default:
-        s->row_scaled(y, x, k, v->scale < 0 ? NULL : t->at[v->scale],
-                      v->shift < 0 ? NULL : t->at[v->shift], n, rows);
+        if (v->divides) run_quotients(t, v, y, x, k);
+        else run_lines(t, v, y, x, k, rows);
     }
 }
 static bool summed_already(const Rows *r, int i) {

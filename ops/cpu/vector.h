@@ -8,7 +8,7 @@
    for programs that need no registers. LINE_ROW: the fewest elements of a row that a line runs
    over. MAX_CODE: the most instructions of a program, of which
    the back end adds up to six. */
-enum { BLOCK = 4096, FLOATS = 512, LONG = 4096, LINE_ROW = 64, MAX_CODE = STEP_CODE + 6 };
+enum { BLOCK = 4096, FLOATS = 512, LONG = 4096, LINE_ROW = 8, MAX_CODE = STEP_CODE + 6 };
 
 /* An operand of the program: a view or a constant. */
 typedef struct Source {

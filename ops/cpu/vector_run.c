@@ -33,10 +33,13 @@ static void run_row_lines(const Vector *v, const VectorTile *t, const Instructio
         const int from = c->line->number[j];
         const float *of = from < 0 ? NULL : t->value[from];
         const int64_t step = of && v->source[v->code[from].a].number ? 1 : t->columns;
-        for (int64_t r = 0; r < t->rows; r++) {
-            k[r].k[j] = of ? of[r * step] : none[j];
-            if (c->line->negative[j] && k[r].k[j] == k[r].k[j]) k[r].k[j] = -k[r].k[j];
-        }
+        if (!of)
+            for (int64_t r = 0; r < t->rows; r++) k[r].k[j] = none[j];
+        else if (!c->line->negative[j])
+            for (int64_t r = 0; r < t->rows; r++) k[r].k[j] = of[r * step];
+        else /* NaN keeps its sign */
+            for (int64_t r = 0; r < t->rows; r++)
+                k[r].k[j] = of[r * step] == of[r * step] ? -of[r * step] : of[r * step];
     }
     v->row_scaled(to, a, k, NULL, NULL, t->columns, t->rows);
 }

@@ -1,40 +1,51 @@
 /* ops_pools.c -- tests maxima and means over windows that the CPU back end computes plane by plane
-   (ops/cpu/planes.c), maxima also from rows in place: compared with plain loops, with strides and
-   dilations, with padding and without, with NaN, with gaps between the rows of the output, with
-   planes that are computed in several parts, in every instruction set of the machine, and on three
-   threads, which must give the same bytes. */
+   (ops/cpu/planes.c), maxima also from rows in place, or means for several planes at once
+   (ops/cpu/means.c): compared with plain loops, with strides and dilations, with padding and
+   without, with NaN, with gaps between the rows of the output, with planes that are computed in
+   several parts, in every instruction set of the machine, and on three threads, which must give the
+   same bytes. */
 #include "test/shared/simd_tables.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 3, CHANNELS = 5, MOST = CHANNELS * 9 * 20 * 50 };
+enum { N = 3, CHANNELS = 21, MOST = CHANNELS * 9 * 20 * 50 };
 typedef struct Pool { /* along depth, height and width */
     int64_t in[N], kernel[N], stride[N], begin[N], dilation[N];
     int64_t gap; /* elements between two rows of the output */
+    int64_t end[N];
 } Pool;
 static const Pool pools[] = {
-    {{4, 8, 29}, {2, 2, 2}, {2, 2, 2}, {0, 0, 0}, {1, 1, 1}, 0},
-    {{5, 9, 33}, {3, 3, 3}, {2, 2, 2}, {1, 0, 0}, {1, 1, 1}, 0},
-    {{1, 20, 40}, {1, 3, 3}, {1, 2, 2}, {0, 0, 0}, {1, 2, 2}, 0},
-    {{1, 20, 41}, {1, 3, 2}, {1, 3, 1}, {0, 0, 0}, {1, 1, 1}, 3},
-    {{2, 7, 16}, {1, 2, 16}, {1, 2, 1}, {0, 0, 0}, {2, 1, 1}, 0},
-    {{3, 9, 50}, {2, 3, 3}, {1, 2, 3}, {1, 0, 0}, {2, 1, 2}, 1},
-    {{9, 10, 17}, {2, 8, 2}, {4, 2, 2}, {0, 0, 0}, {1, 1, 1}, 0},
-    {{4, 8, 15}, {2, 2, 2}, {2, 2, 2}, {0, 0, 0}, {1, 1, 1}, 0},
-    {{4, 8, 29}, {2, 2, 3}, {2, 2, 2}, {0, 1, 1}, {1, 1, 1}, 0},
-    {{1, 90, 90}, {1, 3, 5}, {1, 3, 3}, {0, 1, 2}, {1, 1, 1}, 0},
-    {{1, 90, 91}, {1, 3, 3}, {1, 2, 2}, {0, 1, 1}, {1, 2, 2}, 2},
-    {{1, 80, 92}, {1, 3, 3}, {1, 1, 2}, {0, 1, 1}, {1, 1, 1}, 0},
-    {{1, 20, 300}, {1, 1, 3}, {1, 1, 1}, {0, 0, 1}, {1, 1, 1}, 0},
-    {{1, 20, 40}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}, 0},
-    {{2, 9, 50}, {2, 2, 3}, {1, 2, 5}, {1, 1, 1}, {1, 1, 1}, 0},
+    {{4, 8, 29}, {2, 2, 2}, {2, 2, 2}, {0, 0, 0}, {1, 1, 1}, 0, {0}},
+    {{5, 9, 33}, {3, 3, 3}, {2, 2, 2}, {1, 0, 0}, {1, 1, 1}, 0, {0}},
+    {{1, 20, 40}, {1, 3, 3}, {1, 2, 2}, {0, 0, 0}, {1, 2, 2}, 0, {0}},
+    {{1, 20, 41}, {1, 3, 2}, {1, 3, 1}, {0, 0, 0}, {1, 1, 1}, 3, {0}},
+    {{2, 7, 16}, {1, 2, 16}, {1, 2, 1}, {0, 0, 0}, {2, 1, 1}, 0, {0}},
+    {{3, 9, 50}, {2, 3, 3}, {1, 2, 3}, {1, 0, 0}, {2, 1, 2}, 1, {0}},
+    {{9, 10, 17}, {2, 8, 2}, {4, 2, 2}, {0, 0, 0}, {1, 1, 1}, 0, {0}},
+    {{4, 8, 15}, {2, 2, 2}, {2, 2, 2}, {0, 0, 0}, {1, 1, 1}, 0, {0}},
+    {{4, 8, 29}, {2, 2, 3}, {2, 2, 2}, {0, 1, 1}, {1, 1, 1}, 0, {0}},
+    {{1, 90, 90}, {1, 3, 5}, {1, 3, 3}, {0, 1, 2}, {1, 1, 1}, 0, {0}},
+    {{1, 90, 91}, {1, 3, 3}, {1, 2, 2}, {0, 1, 1}, {1, 2, 2}, 2, {0}},
+    {{1, 80, 92}, {1, 3, 3}, {1, 1, 2}, {0, 1, 1}, {1, 1, 1}, 0, {0}},
+    {{1, 20, 300}, {1, 1, 3}, {1, 1, 1}, {0, 0, 1}, {1, 1, 1}, 0, {0}},
+    {{1, 20, 40}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {1, 1, 1}, 0, {0}},
+    {{2, 9, 50}, {2, 2, 3}, {1, 2, 5}, {1, 1, 1}, {1, 1, 1}, 0, {0}},
+    {{1, 7, 7}, {1, 3, 3}, {1, 1, 1}, {0, 1, 1}, {1, 1, 1}, 0, {0, 1, 1}},
+    {{1, 7, 7}, {1, 3, 3}, {1, 2, 2}, {0, 1, 1}, {1, 1, 1}, 0, {0, 1, 1}},
+    {{1, 9, 10}, {1, 4, 3}, {1, 1, 2}, {0, 3, 2}, {1, 2, 3}, 0, {0, 2, 4}},
+    {{1, 13, 14}, {1, 5, 3}, {1, 3, 2}, {0, 2, 0}, {1, 1, 2}, 0, {0, 2, 1}},
+    {{1, 40, 50}, {1, 3, 3}, {1, 2, 2}, {0, 1, 1}, {1, 1, 1}, 0, {0, 1, 0}},
+    {{1, 3, 700}, {1, 2, 3}, {1, 1, 3}, {0, 1, 1}, {1, 1, 1}, 0, {0, 1, 1}},
+    {{1, 1, 90}, {1, 1, 5}, {1, 1, 2}, {0, 0, 2}, {1, 1, 1}, 0, {0, 0, 2}},
+    {{1, 4, 4}, {1, 1, 1}, {1, 7, 7}, {0, 0, 0}, {1, 1, 1}, 0, {0, 4, 4}},
 };
 enum { POOLS = sizeof pools / sizeof *pools };
 static float x[MOST], y[MOST], again[MOST];
 
 static int64_t outputs(const Pool *p, int a) {
-    return (p->in[a] + p->begin[a] - (p->kernel[a] - 1) * p->dilation[a] - 1) / p->stride[a] + 1;
+    const int64_t all = p->begin[a] + p->in[a] + p->end[a];
+    return (all - (p->kernel[a] - 1) * p->dilation[a] - 1) / p->stride[a] + 1;
 }
 static void draw(void) {
     for (int i = 0; i < MOST; i++) x[i] = i % 97 == 5 ? NAN : (float)(i * 37 % 1009 - 500);
@@ -82,7 +93,7 @@ static void run(Device *d, const Pool *p, PoolKind kind, float *to) {
     int64_t param[2 + 5 * N] = {kind};
     for (int a = 0; a < N; a++) {
         v[0].dim[2 + a] = outputs(p, a), v[1].dim[2 + a] = p->in[a];
-        const int64_t of[] = {p->kernel[a], p->stride[a], p->begin[a], 0, p->dilation[a]};
+        const int64_t of[] = {p->kernel[a], p->stride[a], p->begin[a], p->end[a], p->dilation[a]};
         for (int k = 0; k < 5; k++) param[1 + k * N + a] = of[k];
     }
     for (int k = 0; k < 2; k++) {
@@ -129,6 +140,11 @@ static void one_term_less(const ShiftedSum *s) {
     less.terms--;
     table[0]->sum_shifted(&less);
 }
+/* The sums of several planes have one term too few. */
+static void one_lane_term_less(float *to, const float *from, int64_t step, int64_t apart,
+                               int64_t terms, const float *divisor, int64_t n) {
+    table[0]->lane_means(to, from, step, apart, terms - (terms > 1), divisor, n);
+}
 static bool mean_notices(uint64_t seed) {
     run(one, &pools[seed], POOL_MEAN, y);
     return wrong_results(&pools[seed], POOL_MEAN, y) > 0;
@@ -142,6 +158,8 @@ static void faults_are_noticed(void **state) {
     simd = *table[0], simd.sum_shifted = one_term_less;
     assert_true(cases_noticed(&simd, POOLS, mean_notices) > 7);
     assert_int_equal(cases_noticed(table[0], POOLS, mean_notices), 0);
+    simd = *table[0], simd.lane_means = one_lane_term_less;
+    assert_true(cases_noticed(&simd, POOLS, mean_notices) > 7);
 }
 
 int main(void) {

@@ -473,7 +473,8 @@ bool direct_conv_build(Build *, Kernel *);
 /* ---- planes.c: pooling of any layout */
 enum { PLANES_FEW = 64 }; /* cells of a window whose floats are added as floats */
 bool planes_build(Build *, Kernel *);
-bool planes_peaks(const Step *); /* whether it takes maxima over rows in place */
+bool means_build(Build *, Kernel *); /* false: planes_build must do it */
+bool planes_peaks(const Step *);     /* whether it takes maxima over rows in place */
 
 /* ---- taps.c: convolutions in the plain layout, one output channel after the other or several
    together. taps_together_likely: whether the latter, if it is possible, is probably the fastest

@@ -282,7 +282,8 @@ static bool pool_build_whole(Build *b, int choice, Kernel *k) {
         if (choice > 0) return false;
         b->workspace = before;
     }
-    return reads_channels(b->step) ? direct_pool_build(b, k) : planes_build(b, k);
+    return reads_channels(b->step) ? direct_pool_build(b, k)
+                                   : means_build(b, k) || planes_build(b, k);
 }
 static bool pool_build(Build *b, int choice, Kernel *k) {
     const Step *s = b->step;

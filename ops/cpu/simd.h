@@ -242,6 +242,12 @@ typedef struct GridReads {
     int taps;        /* along each axis: 1 nearest, 2 linear, 4 cubic */
     bool align;
 } GridReads;
+/* Of PLANE_LANES planes side by side, y[i*PLANE_LANES + c] = the sum of x[(i*step + t*apart) *
+   PLANE_LANES + c] over t < terms, divided by divisor[i] unless that is NULL, for i < n and
+   c < PLANE_LANES. */
+enum { PLANE_LANES = 16 };
+typedef void LaneMeans(float *y, const float *x, int64_t step, int64_t apart, int64_t terms,
+                       const float *divisor, int64_t n);
 /* The numbers of a row, for the row_* loops. */
 typedef struct RowNumbers {
     float k[4];
@@ -419,6 +425,7 @@ typedef struct Simd {
     /* The same for elements of 1 and of 2 bytes, of at least 8 rows of at least SIMD_SMALL_ROW
        bytes. */
     TransposeSmall *transpose_small[2];
+    LaneMeans *lane_means;
 } Simd;
 extern const Simd simd_base;                         /* runs on any machine */
 extern const Simd simd_avx2, simd_avx512, simd_neon; /* run only where the processor has these

@@ -123,6 +123,7 @@ const Simd SIMD_TABLE = {
     .row_exps = row_exps,
     .row_scaled = row_scaled,
     .sum_shifted = sum_shifted,
+    .lane_means = lane_means,
     .rotate = rotate,
     .rotate_pairs = rotate_pairs,
     .softmax_short = {softmax_short_float, softmax_short_double},

@@ -320,9 +320,9 @@ static void draw_cumulated(Drawn *t) {
                                   DT_UINT32, DT_INT16,  DT_UINT16,  DT_INT8,     DT_UINT8};
     int64_t x[STEP_RANK];
     const int rank = some_sizes(t, 1, 4, x);
-    const bool wide = rank > 1 && draw(t, 0, 7) == 0; /* several rounds of columns */
+    const bool wide = rank > 1 && draw(t, 0, 3) == 0; /* several rounds or pieces of columns */
     const DType type = types[draw(t, 0, 10)];
-    if (wide) x[rank - 1] = draw(t, 100, 2300);
+    if (wide) x[rank - 1] = draw(t, 0, 1) ? draw(t, 100, 2300) : draw(t, 5, 70);
     attribute(t, "axis", "%d", (int)draw(t, 0, wide ? rank - 2 : rank - 1));
     attribute(t, "exclusive", draw(t, 0, 1) ? "yes" : "no");
     attribute(t, "reverse", draw(t, 0, 1) ? "yes" : "no");

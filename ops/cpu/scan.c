@@ -26,15 +26,19 @@ static void run_scan_part(void *job, int k) {
     const ScanRun *run = job;
     const Cumulated *s = run->s;
     const Nest *rest = &s->rest;
+    const int row = rest->rank - 2; /* the axis of blocks, if one has all columns */
     const int64_t width = rest->dim[rest->rank - 1], all = rest->count / width * s->blocks,
                   end = all * (k + 1) / s->parts;
     for (int64_t at = all * k / s->parts, taken; at < end; at += taken) {
         const int64_t block = at % s->blocks, first = block * s->columns;
-        int64_t index[STEP_RANK], offset[2];
+        int64_t index[STEP_RANK] = {0}, offset[2];
         Cumulation scan = s->scan;
         taken = int64_least(end - at, s->blocks - block);
         nest_goto(rest, 1, at / s->blocks, index, offset);
         scan.n = int64_least(width - first, taken * s->columns);
+        scan.blocks = 1;
+        if (s->blocks == 1 && row >= 0)
+            taken = scan.blocks = int64_least(end - at, rest->dim[row] - index[row]);
         scan.y = run->y + (offset[0] + first * scan.yn) * s->size;
         scan.x = run->x + (offset[1] + first * scan.xn) * s->size;
         s->run(&scan);
@@ -73,6 +77,8 @@ static bool scan_build(Build *b, ReduceKind kind, Kernel *k) {
                            .xs = s->x.stride[s->axis],
                            .yn = s->rest.stride[last],
                            .xn = s->rest.stride[STEP_RANK + last],
+                           .yb = last > 0 ? s->rest.stride[last - 1] : 0,
+                           .xb = last > 0 ? s->rest.stride[STEP_RANK + last - 1] : 0,
                            .exclusive = step->param[CUM_EXCLUSIVE] != 0};
     s->columns = s->scan.yn == 1 && s->scan.xn == 1 ? BESIDE : APART;
     s->blocks = (s->rest.dim[last] + s->columns - 1) / s->columns;

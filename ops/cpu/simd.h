@@ -199,13 +199,13 @@ typedef struct FftPass {
     const double *root;
 } FftPass;
 typedef void FftRun(const FftPass *, double *y, const double *x);
-/* For each of n columns c, the sum or product of the elements up to each place (or, exclusive,
-   before it): y[j*ys + c*yn] is that of x[i*xs + c*xn] for i <= j < length. Floats are accumulated
-   in doubles. y may be x. */
+/* For each of n columns c of each block b < blocks, the sum or product of the elements up to each
+   place (or, exclusive, before it): y[b*yb + j*ys + c*yn] is that of x[b*xb + i*xs + c*xn] for i <=
+   j < length. Floats are accumulated in doubles. y may be x. */
 typedef struct Cumulation {
     void *y;
     const void *x;
-    int64_t length, n, ys, xs, yn, xn;
+    int64_t length, n, ys, xs, yn, xn, blocks, yb, xb;
     bool exclusive;
 } Cumulation;
 typedef void CumulationLoop(const Cumulation *);

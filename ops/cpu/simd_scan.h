@@ -1,10 +1,20 @@
 /* simd_scan.h -- cumulative sums and products (Cumulation: simd.h); included by simd_body.h.
    Integers wrap, so unsigned types of the same width serve both signs. For adjacent columns, some
-   rows are added at a time, with results in registers. For columns that lie apart, some columns are
-   computed together, because each sum waits for the one before. */
+   rows are added at a time, with results in registers. If they are few or short, a piece of them is
+   computed down all rows; the last piece may overlap the one before. For columns that lie apart,
+   some columns are computed together, because each sum waits for the one before. */
 
+/* Columns are computed in pieces if there are fewer than SCAN_LEAST, or fewer than SCAN_FEW with at
+   most SCAN_ALL elements in all, or if they have at most SCAN_SHORT elements. */
 enum { SCAN_BESIDE = 512, SCAN_LEAST = 8, SCAN_ROWS = 4 };
+enum { SCAN_PIECE = 4, SCAN_FEW = 64, SCAN_ALL = 4096, SCAN_SHORT = 16 };
 #define ALWAYS static inline __attribute__((always_inline))
+/* Not in place, because pieces overlap. */
+static inline bool scan_by_pieces(const Cumulation *s) {
+    const bool few = s->n < SCAN_FEW && s->n * s->length <= SCAN_ALL;
+    return s->yn == 1 && s->xn == 1 && s->y != s->x && s->n >= SCAN_PIECE &&
+           (s->n < SCAN_LEAST || few || s->length <= SCAN_SHORT);
+}
 #define DEFINE_SCAN(name, W, T, FROM, TO, OP, FIRST)                                              \
     ALWAYS W name##_step(T *y, W before, T element, bool exclusive) {                             \
         const W after = (W)(before OP(W) FROM(element));                                          \
@@ -27,6 +37,19 @@ enum { SCAN_BESIDE = 512, SCAN_LEAST = 8, SCAN_ROWS = 4 };
         for (; j < s->length; j++, y += ys, x += xs)                                              \
             EACH acc[i] = name##_step(y + i, acc[i], x[i], exclusive);                            \
     }                                                                                             \
+    ALWAYS void name##_pieces(const Cumulation *s, int piece, bool exclusive) {                   \
+        const int64_t ys = s->ys, xs = s->xs;                                                     \
+        for (int64_t c = 0; c < s->n; c += piece) {                                               \
+            const int64_t at = c + piece <= s->n ? c : s->n - piece;                              \
+            T *y = (T *)s->y + at;                                                                \
+            const T *x = (const T *)s->x + at;                                                    \
+            W acc[16];                                                                            \
+            for (int i = 0; i < piece; i++) acc[i] = FIRST;                                       \
+            for (int64_t j = 0; j < s->length; j++, y += ys, x += xs)                             \
+                _Pragma("omp simd") for (int i = 0; i < piece; i++) acc[i] =                      \
+                    name##_step(y + i, acc[i], x[i], exclusive);                                  \
+        }                                                                                         \
+    }                                                                                             \
     ALWAYS void name##_apart(const Cumulation *s, T *y, const T *x, bool exclusive) {             \
         const int64_t yn = s->yn, xn = s->xn;                                                     \
         W z0 = FIRST, z1 = FIRST, z2 = FIRST, z3 = FIRST;                                         \
@@ -47,6 +70,12 @@ enum { SCAN_BESIDE = 512, SCAN_LEAST = 8, SCAN_ROWS = 4 };
         T *y = s->y;                                                                              \
         const T *x = s->x;                                                                        \
         int64_t c = 0;                                                                            \
+        if (scan_by_pieces(s)) {                                                                  \
+            if (s->n >= 16) name##_pieces(s, 16, exclusive);                                      \
+            else if (s->n >= 8) name##_pieces(s, 8, exclusive);                                   \
+            else name##_pieces(s, SCAN_PIECE, exclusive);                                         \
+            return;                                                                               \
+        }                                                                                         \
         if (s->yn == 1 && s->xn == 1 && s->n >= SCAN_LEAST) {                                     \
             for (; c < s->n; c += SCAN_BESIDE)                                                    \
                 name##_beside(s, y + c, x + c, s->n - c < SCAN_BESIDE ? s->n - c : SCAN_BESIDE,   \
@@ -58,8 +87,12 @@ enum { SCAN_BESIDE = 512, SCAN_LEAST = 8, SCAN_ROWS = 4 };
         for (; c < s->n; c++) name##_alone(s, y + c * s->yn, x + c * s->xn, exclusive);           \
     }                                                                                             \
     static void name(const Cumulation *s) {                                                       \
-        if (s->exclusive) name##_all(s, true);                                                    \
-        else name##_all(s, false);                                                                \
+        Cumulation block = *s;                                                                    \
+        for (int64_t b = 0; b < s->blocks; b++) {                                                 \
+            if (s->exclusive) name##_all(&block, true);                                           \
+            else name##_all(&block, false);                                                       \
+            block.y = (T *)block.y + s->yb, block.x = (const T *)block.x + s->xb;                 \
+        }                                                                                         \
     }
 #define DEFINE_SCANS(type, W, T, FROM, TO)            \
     DEFINE_SCAN(sums_##type, W, T, FROM, TO, +, (W)0) \

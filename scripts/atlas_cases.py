@@ -48,6 +48,18 @@ POOLING = [
     case("pool", "global L2", "GlobalLpPool", IMAGE),
     case("pool", "global average, 1-D", "GlobalAveragePool", "f32 1,128,400"),
 ]
+SHORT_ROWS = [
+    case("short rows", "times a column", "Mul", "f32 65536,3", "f32 65536,1"),
+    case("short rows", "times a row", "Mul", "f32 16384,4,4", "=f32 4"),
+    case("short rows", "plus a column", "Add", "f32 65536,3", "f32 65536,1"),
+    case("short rows", "minus a row of each", "Sub", "f32 512,128,3", "f32 512,1,3"),
+    case("short rows", "by a column", "Div", "f32 65536,3", "f32 65536,1"),
+    case("short rows", "where", "Where", "bool 65536,1", "f32 65536,3", "=f32 - 0"),
+    case("short rows", "sums", "ReduceSum", "f32 18432,3,3", "=1", keepdims=0, opset=18),
+    case("short rows", "means", "ReduceMean", "f32 18432,4,2", "=1", keepdims=0, opset=18),
+    case("short rows", "3x3 by 3x3", "MatMul", "f32 6144,3,3", "f32 6144,3,3"),
+    case("short rows", "3x3 by 3x1", "MatMul", "f32 6144,3,3", "f32 6144,3,1"),
+]
 REDUCTIONS = [
     case("reduce", f"{name}, {where}", f"Reduce{name}", of, axes, keepdims=keep, opset=18)
     for name in ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "SumSquare", "LogSum")
@@ -220,5 +232,5 @@ MOVES = [
 ]
 ASKED = [
     *CASES,
-    *(CONVOLUTIONS + POOLING + REDUCTIONS + POINTWISE + NORMS + PRODUCTS + MOVES),
+    *(CONVOLUTIONS + POOLING + SHORT_ROWS + REDUCTIONS + POINTWISE + NORMS + PRODUCTS + MOVES),
 ]

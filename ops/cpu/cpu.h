@@ -476,6 +476,11 @@ bool planes_build(Build *, Kernel *);
 bool means_build(Build *, Kernel *); /* false: planes_build must do it */
 bool planes_peaks(const Step *);     /* whether it takes maxima over rows in place */
 
+/* ---- neighbours.c: means over windows of floats by rows, planes or channels last */
+enum { NEIGHBOURS_ROW = 96 };             /* the shortest row for which windows of few cells fit */
+bool neighbours_fit(const Step *);        /* whether it is possible and probably the fastest */
+bool neighbours_build(Build *, Kernel *); /* only if it fits */
+
 /* ---- taps.c: convolutions in the plain layout, one output channel after the other or several
    together. taps_together_likely: whether the latter, if it is possible, is probably the fastest
    algorithm, because there are few terms. */

@@ -13,7 +13,8 @@
    transposed band and its outputs stay in the first level of the cache. FEW_PLANES: the fewest
    planes that are worth whole vectors. Planes.c is faster for more than SMALL outputs of a plane if
    the windows move by one element along each axis, and for planes of more than MODERATE elements
-   that it needs not copy. */
+   that it needs not copy; neighbours.c is for windows of many cells in planes of more than MODERATE
+   elements. */
 enum { BAND = 512, FEW_PLANES = PLANE_LANES / 2, SMALL = 100, MODERATE = 1024 };
 typedef struct Means {
     View y, x;
@@ -91,8 +92,10 @@ static bool planes_are_whole(const View *w) {
         if (w->dim[a] > 1 && w->stride[a] != stride) return false;
     return true;
 }
-/* Whether this is faster than planes.c. */
+/* Whether this is faster than planes.c and neighbours.c. */
 static bool means_likely(const Window *g) {
+    if (g->kernel[1] * g->kernel[2] > PLANES_FEW) return g->in[1] * g->in[2] <= MODERATE;
+    if (g->kernel[1] > 1 && g->in[2] >= NEIGHBOURS_ROW) return false;
     if (g->stride[1] == 1 && g->stride[2] == 1) return g->out[1] * g->out[2] <= SMALL;
     const bool copies =
         g->begin[1] || g->begin[2] || g->end[1] > 0 || g->end[2] > 0 || g->in[2] % g->stride[2];
@@ -103,7 +106,7 @@ static bool means_fit(const Step *s, const Window *g) {
     return s->param[POOL_KIND] == POOL_MEAN && !s->ncode && y->dtype == DT_FLOAT &&
            x->dtype == DT_FLOAT && !x->format && !y->format && planes_are_whole(y) &&
            planes_are_whole(x) && g->in[0] == 1 && g->out[0] == 1 && g->kernel[0] == 1 &&
-           g->begin[0] == 0 && g->kernel[1] * g->kernel[2] <= PLANES_FEW && means_likely(g);
+           g->begin[0] == 0 && g->kernel[1] + g->kernel[2] <= PLANES_FEW && means_likely(g);
 }
 static const float *make_divisors(Build *b, const Window *g) {
     const int64_t *rows = window_cells(b, g, 1), *columns = window_cells(b, g, 2),

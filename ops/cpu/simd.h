@@ -426,6 +426,10 @@ typedef struct Simd {
        bytes. */
     TransposeSmall *transpose_small[2];
     LaneMeans *lane_means;
+    /* y[i] = the sum of x[i + t*apart] over t < terms (1 at least), for i < n, plus y[i] if `more`.
+       y may be x or lie before it. */
+    void (*add_neighbours)(float *y, const float *x, int64_t apart, int64_t terms, int64_t n,
+                           bool more);
 } Simd;
 extern const Simd simd_base;                         /* runs on any machine */
 extern const Simd simd_avx2, simd_avx512, simd_neon; /* run only where the processor has these

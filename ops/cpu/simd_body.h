@@ -453,6 +453,7 @@ static void fold(int64_t *at, const int64_t *from, int64_t places, int64_t strid
 #include "ops/cpu/simd_rows.h"
 #include "ops/cpu/simd_shifted.h"
 #include "ops/cpu/simd_lanes.h"
+#include "ops/cpu/simd_neighbours.h"
 #include "ops/cpu/simd_rotate.h"
 #include "ops/cpu/simd_weave.h"
 #include "ops/cpu/simd_repeat.h"

@@ -124,6 +124,7 @@ const Simd SIMD_TABLE = {
     .row_scaled = row_scaled,
     .sum_shifted = sum_shifted,
     .lane_means = lane_means,
+    .add_neighbours = add_neighbours,
     .rotate = rotate,
     .rotate_pairs = rotate_pairs,
     .softmax_short = {softmax_short_float, softmax_short_double},

@@ -94,8 +94,7 @@ static void quantizing_rounds_as_it_is_written(void **state) {
 
 /* ---- bytes */
 enum { BYTES = 4 * N };
-typedef void ToBytes(uint8_t *y, const float *x, float scale, float zero, float low, float high,
-                     int64_t n);
+typedef void ToBytes(uint8_t *y, const float *x, const ByteRows *);
 /* The number of elements that differ from the formula or from the same element computed alone. */
 static int wrong_bytes(ToBytes *pass, float zero, float low, float high) {
     static float x[BYTES];
@@ -104,41 +103,50 @@ static int wrong_bytes(ToBytes *pass, float zero, float low, float high) {
     int wrong = 0;
     for (int i = 0; i < BYTES; i++)
         x[i] = i < SPECIAL ? special[i] : (float)(i - BYTES / 2) * 0.00186f; /* with ties */
-    pass(y, x, k[0], zero, low, high, BYTES);
+    ByteRows b = {.n = BYTES, .rows = 1, .scale = k, .zero = k + 1, .low = low, .high = high};
+    pass(y, x, &b);
+    b.n = 1;
     for (int i = 0; i < BYTES; i++) {
         const double want = fmin(fmax(quantized((double)x[i], k), (double)low), (double)high);
         uint8_t alone;
-        pass(&alone, x + i, k[0], zero, low, high, 1);
+        pass(&alone, x + i, &b);
         wrong += y[i] != (uint8_t)(int)want || y[i] != alone;
     }
     return wrong;
 }
-/* The number of runs of 1 to 3 * MOST elements that differ from the single elements, or after which
-   something is written. */
+/* The number of runs of 1 to 3 * MOST elements, each with another scale in a second row, that
+   differ from the single elements, or after which something is written. */
 static int wrong_runs(ToBytes *pass) {
-    enum { LONGEST = 3 * MOST };
+    enum { LONGEST = 3 * MOST, ROW = LONGEST + 3 };
+    const float scale[] = {0.0372f, 0.0911f}, zero[] = {12, 101};
     float x[LONGEST];
-    uint8_t each[LONGEST], y[LONGEST + 1];
+    uint8_t each[2][LONGEST], y[2 * ROW];
+    ByteRows b = {.n = 1, .rows = 1, .high = 255};
     int wrong = 0;
     for (int i = 0; i < LONGEST; i++) {
         x[i] = i < SPECIAL ? special[i] : (float)(i * 37 % LONGEST - LONGEST / 2) * 0.0293f;
-        pass(each + i, x + i, 0.0372f, 12, 0, 255, 1);
+        for (int r = 0; r < 2; r++)
+            b.scale = scale + r, b.zero = zero + r, pass(&each[r][i], x + i, &b);
     }
+    b.rows = 2, b.ys = ROW, b.xs = 0, b.scale = scale, b.zero = zero;
     for (int n = 1; n <= LONGEST; n++) {
         memset(y, 0x55, sizeof y);
-        pass(y, x + LONGEST - n, 0.0372f, 12, 0, 255, n);
-        wrong += memcmp(y, each + LONGEST - n, (size_t)n) || y[n] != 0x55;
+        b.n = n;
+        pass(y, x + LONGEST - n, &b);
+        for (int r = 0; r < 2; r++)
+            wrong +=
+                memcmp(y + r * ROW, &each[r][LONGEST - n], (size_t)n) || y[r * ROW + n] != 0x55;
     }
     return wrong;
 }
-static void rounds_down(uint8_t *y, const float *x, float scale, float zero, float low, float high,
-                        int64_t n) {
-    for (int64_t i = 0; i < n; i++)
-        y[i] = (uint8_t)(int)fminf(fmaxf(floorf(x[i] / scale) + zero, low), high);
+static void rounds_down(uint8_t *y, const float *x, const ByteRows *b) {
+    for (int64_t i = 0; i < b->n; i++)
+        y[i] = (uint8_t)(int)fminf(fmaxf(floorf(x[i] / b->scale[0]) + b->zero[0], b->low), b->high);
 }
-static void leaves_the_last_out(uint8_t *y, const float *x, float scale, float zero, float low,
-                                float high, int64_t n) {
-    table[0]->to_bytes(y, x, scale, zero, low, high, n - (n > 70));
+static void leaves_the_last_out(uint8_t *y, const float *x, const ByteRows *b) {
+    ByteRows less = *b;
+    less.n -= less.n > 70;
+    table[0]->to_bytes(y, x, &less);
 }
 static void bytes_are_rounded_and_limited(void **state) {
     (void)state;
@@ -150,31 +158,36 @@ static void bytes_are_rounded_and_limited(void **state) {
     assert_true(wrong_runs(leaves_the_last_out) > 0);
 }
 
-/* The number of runs of 1 to 256 bytes that differ from the formula in floats, or after which
-   something is written. */
-typedef void FromBytes(float *y, const void *x, float zero, float scale, int64_t n);
+/* The number of runs of 1 to 256 bytes, each in two rows, that differ from the formula in floats,
+   or after which something is written. */
+typedef void FromBytes(float *y, const void *x, const ByteRows *);
 static int wrong_floats(FromBytes *pass, bool natural) {
     enum { ALL = 256 };
     uint8_t x[ALL];
-    float y[ALL + 1];
-    const float zero = 37, scale = 0.0372f;
+    float y[2 * ALL + 2];
+    const float zero[] = {37, 5}, scale[] = {0.0372f, 0.91f};
     int wrong = 0;
     for (int i = 0; i < ALL; i++) x[i] = (uint8_t)(i * 91 + 5);
     for (int n = 1; n <= ALL; n++) {
         bool same = true;
-        y[n] = 5;
-        pass(y, x + ALL - n, zero, scale, n);
-        for (int i = 0; i < n; i++) {
-            const uint8_t from = x[ALL - n + i];
-            same &= y[i] == ((natural ? (float)from : (float)(int8_t)from) - zero) * scale;
+        y[n] = y[2 * n + 1] = 5;
+        pass(y, x + ALL - n,
+             &(ByteRows){.n = n, .rows = 2, .ys = n + 1, .scale = scale, .zero = zero});
+        for (int i = 0; i < 2 * n; i++) {
+            const uint8_t from = x[ALL - n + i % n];
+            const int r = i / n;
+            same &= y[r * (n + 1) + i % n] ==
+                    ((natural ? (float)from : (float)(int8_t)from) - zero[r]) * scale[r];
         }
-        wrong += !same || y[n] != 5;
+        wrong += !same || y[n] != 5 || y[2 * n + 1] != 5;
     }
     return wrong;
 }
-static void leaves_the_first_out(float *y, const void *x, float zero, float scale, int64_t n) {
-    const int first = n > 70;
-    table[0]->from_bytes[0](y + first, (const char *)x + first, zero, scale, n - first);
+static void leaves_the_first_out(float *y, const void *x, const ByteRows *b) {
+    const int first = b->n > 70;
+    ByteRows less = *b;
+    less.n -= first;
+    table[0]->from_bytes[0](y + first, (const char *)x + first, &less);
 }
 static void bytes_become_floats(void **state) {
     (void)state;

@@ -529,8 +529,10 @@ static void few_rows(const ChosenRows *c) {
     less.rows--;
     table[0]->move_chosen(&less);
 }
-static void short_floats(float *y, const void *x, float zero, float scale, int64_t n) {
-    table[0]->from_bytes[0](y, x, zero, scale, n - 1);
+static void short_floats(float *y, const void *x, const ByteRows *b) {
+    ByteRows less = *b;
+    less.n--;
+    table[0]->from_bytes[0](y, x, &less);
 }
 static void never_aligned(const GridReads *r) {
     GridReads other = *r;

@@ -2,11 +2,13 @@
    their form) in one loop from floats to bytes, and those of DequantizeLinear from 8 bits in one
    loop from bytes to floats. The scale and the zero point must be the same along whole rows: they
    are per tensor, per axis other than the last, or per block of rows. */
+#include "ops/base/least.h"
 #include "ops/cpu/cpu.h"
 #include <string.h>
 
-/* LEAST: elements of a row, at least; PIECE: elements of a piece of a row, at most */
-enum { LEAST = 16, PIECE = 8192 };
+/* LEAST: elements of a row, at least; PIECE: elements of a piece of a row, at most; ROWS: rows that
+   are computed by one call, at most */
+enum { LEAST = 16, PIECE = 8192, ROWS = 64 };
 enum { Y, X, SCALE, ZERO, VIEWS };
 
 typedef struct Quantize {
@@ -17,9 +19,8 @@ typedef struct Quantize {
     Nest nest;                    /* over all four views */
     int64_t columns, pieces;      /* elements and pieces of a row */
     int parts;
-    void (*to)(uint8_t *y, const float *x, float scale, float zero, float low, float high,
-               int64_t n);
-    void (*from)(float *y, const void *x, float zero, float scale, int64_t n); /* NULL: quantizes */
+    void (*to)(uint8_t *y, const float *x, const ByteRows *);
+    void (*from)(float *y, const void *x, const ByteRows *); /* NULL: quantizes */
 } Quantize;
 typedef struct Job {
     const Quantize *q;
@@ -34,17 +35,29 @@ static float zero_at(const Quantize *q, const char *at) {
 static void run_rows(const Quantize *q, char *const base[], const int64_t offset[], int64_t first,
                      int64_t n, int64_t rows) {
     const int64_t *stride = q->nest.stride + (q->nest.rank > 1 ? q->nest.rank - 2 : 0);
+    const int64_t by = stride[SCALE * STEP_RANK], zero_by = stride[ZERO * STEP_RANK];
+    float scale[ROWS], zero[ROWS];
     int64_t at[VIEWS];
     memcpy(at, offset, sizeof at);
     at[Y] += first, at[X] += first;
-    for (int64_t r = 0; r < rows; r++) {
-        const float scale = q->scaled ? ((const float *)base[SCALE])[at[SCALE]] : q->scale,
-                    zero = q->shifted ? zero_at(q, base[ZERO] + at[ZERO]) : q->zero;
-        if (q->from) q->from((float *)base[Y] + at[Y], base[X] + at[X], zero, scale, n);
-        else
-            q->to((uint8_t *)base[Y] + at[Y], (const float *)base[X] + at[X], scale, zero, q->low,
-                  q->high, n);
-        for (int v = 0; v < VIEWS; v++) at[v] += stride[v * STEP_RANK];
+    ByteRows b = {
+        .n = n,
+        .ys = stride[Y * STEP_RANK],
+        .xs = stride[X * STEP_RANK],
+        .scale = scale,
+        .zero = zero,
+        .low = q->low,
+        .high = q->high
+    };
+    for (; rows > 0; rows -= b.rows) {
+        b.rows = int64_least(rows, ROWS);
+        for (int64_t r = 0; r < b.rows; r++) {
+            scale[r] = q->scaled ? ((const float *)base[SCALE])[at[SCALE] + r * by] : q->scale;
+            zero[r] = q->shifted ? zero_at(q, base[ZERO] + at[ZERO] + r * zero_by) : q->zero;
+        }
+        if (q->from) q->from((float *)base[Y] + at[Y], base[X] + at[X], &b);
+        else q->to((uint8_t *)base[Y] + at[Y], (const float *)base[X] + at[X], &b);
+        for (int v = 0; v < VIEWS; v++) at[v] += b.rows * stride[v * STEP_RANK];
     }
 }
 static void run_part(void *job, int k) {

@@ -98,6 +98,12 @@ typedef void Repeat(void *y, int64_t ys, int64_t rows, const void *x, int64_t n)
 typedef void RowByMatrix(float *y, const float *a, const float *b, int64_t bs, int64_t terms,
                          int64_t columns);
 typedef void Pass(float *y, const float *x, const float k[6], int64_t n); /* k: its numbers */
+/* Rows that become bytes or were bytes, with a scale and a zero point each. */
+typedef struct ByteRows {
+    int64_t n, rows, ys, xs; /* ys, xs: from one row to the next */
+    const float *scale, *zero;
+    float low, high; /* limits of bytes that are written */
+} ByteRows;
 /* What a kernel of products does to each result x. If `gate`, x is multiplied by slope * x + shift
    clipped to 0..1; then it is clipped to low..high. A NaN stays a NaN. */
 typedef struct Squash {
@@ -301,12 +307,12 @@ typedef struct Simd {
     /* y[i] = (clamp(round(x[i] / k[0]) + k[1], k[2], k[3]) - k[4]) * k[5]; NaN is clamped to
        k[2]. */
     Pass *requantize;
-    /* y[i] = clamp(round(x[i] / scale) + zero, low, high), modulo 256; NaN is clamped to low. y
-       must not overlap x. */
-    void (*to_bytes)(uint8_t *y, const float *x, float scale, float zero, float low, float high,
-                     int64_t n);
-    /* y[i] = (x[i] - zero) * scale, of unsigned and of signed bytes. y must not overlap x. */
-    void (*from_bytes[2])(float *y, const void *x, float zero, float scale, int64_t n);
+    /* y[r*ys + i] = clamp(round(x[r*xs + i] / scale[r]) + zero[r], low, high), modulo 256; NaN is
+       clamped to low. y must not overlap x. */
+    void (*to_bytes)(uint8_t *y, const float *x, const ByteRows *);
+    /* y[r*ys + i] = (x[r*xs + i] - zero[r]) * scale[r], of unsigned and of signed bytes. y must not
+       overlap x. */
+    void (*from_bytes[2])(float *y, const void *x, const ByteRows *);
     Pass *line, *limited;        /* y[i] = ((x[i] - k[0]) * k[1]) * k[2] + k[3], each rounded;
                                     limited: then no less than k[4] and no more than k[5] */
     Pass *quantize, *dequantize; /* y[i] = round(x[i] / k[0]) + k[1]; y[i] = (x[i] - k[0]) * k[1] */

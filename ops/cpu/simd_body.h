@@ -275,15 +275,20 @@ static void quantize(float *y, const float *x, const float k[6], int64_t n) {
     const float scale = k[0], zero = k[1];
     EACH y[i] = rintf(x[i] / scale) + zero;
 }
-/* Between bytes and floats. Compilers make whole vectors only of runs of these lengths; the last
-   run may overlap the one before. */
-#define BY_RUNS(loop, ...)                                                \
-    int64_t at = 0;                                                       \
-    for (; n - at >= 64; at += 64) loop(y + at, x + at, __VA_ARGS__, 64); \
-    if (n - at >= 32) loop(y + at, x + at, __VA_ARGS__, 32), at += 32;    \
-    if (n - at >= 16) loop(y + at, x + at, __VA_ARGS__, 16), at += 16;    \
-    if (at < n && n >= 16) loop(y + n - 16, x + n - 16, __VA_ARGS__, 16); \
-    else if (at < n) loop(y + at, x + at, __VA_ARGS__, n - at);
+/* Between bytes and floats, for each row. Compilers make whole vectors only of runs of these
+   lengths; the last run may overlap the one before. */
+#define BY_RUNS(loop, ...)                                                    \
+    for (int64_t r = 0; r < b->rows; r++, y += b->ys, x += b->xs) {           \
+        const int64_t n = b->n;                                               \
+        const float scale = b->scale[r], zero = b->zero[r];                   \
+        int64_t at = 0;                                                       \
+        for (; n - at >= 64; at += 64) loop(y + at, x + at, __VA_ARGS__, 64); \
+        if (n - at >= 32) loop(y + at, x + at, __VA_ARGS__, 32), at += 32;    \
+        if (n - at >= 16) loop(y + at, x + at, __VA_ARGS__, 16), at += 16;    \
+        if (at == n) continue;                                                \
+        if (n >= 16) loop(y + n - 16, x + n - 16, __VA_ARGS__, 16);           \
+        else loop(y, x, __VA_ARGS__, n);                                      \
+    }
 static inline void to_bytes_run(uint8_t *y, const float *x, float scale, float zero, float low,
                                 float high, int64_t n) {
     EACH {
@@ -293,13 +298,13 @@ static inline void to_bytes_run(uint8_t *y, const float *x, float scale, float z
         y[i] = (uint8_t)(int32_t)q;
     }
 }
-static void to_bytes(uint8_t *y, const float *x, float scale, float zero, float low, float high,
-                     int64_t n){BY_RUNS(to_bytes_run, scale, zero, low, high)}
+static void to_bytes(uint8_t *y, const float *x,
+                     const ByteRows *b){BY_RUNS(to_bytes_run, scale, zero, b->low, b->high)}
 #define DEFINE_FROM_BYTES(T)                                                                      \
     static inline void from_##T##_run(float *y, const T *x, float zero, float scale, int64_t n) { \
         EACH y[i] = ((float)x[i] - zero) * scale;                                                 \
     }                                                                                             \
-    static void from_bytes_##T(float *y, const void *px, float zero, float scale, int64_t n) {    \
+    static void from_bytes_##T(float *y, const void *px, const ByteRows *b) {                     \
         const T *x = px;                                                                          \
         BY_RUNS(from_##T##_run, zero, scale)                                                      \
     }

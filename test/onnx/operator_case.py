@@ -6,7 +6,7 @@ import os, random, subprocess
 import numpy as np
 
 TOOL = os.path.join(os.environ.get("ISOMER_BUILD", "build"), "test", "tools", "eval_op")
-ROUNDS, OPSET = 12, 19
+ROUNDS, OPSET = 8, 19
 TYPES = {
     "U8": np.uint8,
     "I8": np.int8,

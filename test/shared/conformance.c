@@ -6,9 +6,9 @@
 #include <string.h>
 
 const StepCount conformance_kinds[CONFORMANCE_KINDS] = {
-    {S_COPY, "copy", 500},     {S_FILL, "fill", 60},  {S_EWISE, "ewise", 700},
-    {S_REDUCE, "reduce", 400}, {S_ROWS, "rows", 200}, {S_SOFTMAX, "softmax", 200},
-    {S_GEMM, "gemm", 400},     {S_POOL, "pool", 300}, {S_CONV, "conv", 600}};
+    {S_COPY, "copy", 300},     {S_FILL, "fill", 60},  {S_EWISE, "ewise", 450},
+    {S_REDUCE, "reduce", 250}, {S_ROWS, "rows", 150}, {S_SOFTMAX, "softmax", 150},
+    {S_GEMM, "gemm", 250},     {S_POOL, "pool", 200}, {S_CONV, "conv", 400}};
 
 typedef struct Trial { /* one step and the result it must give */
     const Suite *suite;

@@ -68,13 +68,13 @@ def test_a_killed_run_continues(tmp_path, whole):
 
 
 def test_killed_at_any_moment_the_files_are_the_same(tmp_path, whole):
-    """Runs are killed ten times, each after a random part of the time of a whole run. Every file
+    """Runs are killed six times, each after a random part of the time of a whole run. Every file
     that has the name of a question is complete. If a run ends before it is killed, everything
     starts again with half the time, since the machine may have become faster."""
     expected, rules, took = whole
     kept, out = tmp_path / "kept", tmp_path / "out.rules"
     random, killed, share = Random(5), 0, 1 / 8
-    while killed < 10:
+    while killed < 6:
         with started(*QUICKLY, "-j", 2, "--resume", kept, "-o", out) as process:
             time.sleep(random.uniform(0, share * took))
             process.send_signal(signal.SIGKILL)

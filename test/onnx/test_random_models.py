@@ -11,7 +11,7 @@ from builder import Builder, F32, I64, Reject
 from check import KNOWN, Bench, check
 
 HEAVY = bool(os.environ.get("ISOMER_HEAVY"))
-COUNT, SECONDS = (2000, 2700) if HEAVY else (50, 300)
+COUNT, SECONDS = (2000, 2700) if HEAVY else (36, 300)
 
 
 def day():

@@ -260,11 +260,10 @@ static bool pool_possible(const Step *s) {
 static int pool_choices(const Device *d, const Step *s) {
     return pool_possible(s) ? dnn_pool_choices(d, s) + 1 : 0;
 }
-/* Whether the loops of this folder are the fastest: for means by rows, and plane by plane for means
-   of few cells and for maxima whose rows are read in place or whose windows move by one place or do
-   not overlap. For other maxima oneDNN is faster. */
-static bool ours_first(const Step *s) {
-    if (neighbours_fit(s)) return true;
+/* Whether plane by plane is the fastest, unless means are computed by rows: for means of few cells,
+   and for maxima whose rows are read in place or whose windows move by one place or do not overlap.
+   For other maxima oneDNN is faster. */
+static bool planes_first(const Step *s) {
     const StepWindow w = step_window(s);
     int64_t cells = 1;
     bool even = w.n == 2;
@@ -277,13 +276,13 @@ static bool ours_first(const Step *s) {
 }
 static bool pool_build_whole(Build *b, int choice, Kernel *k) {
     const size_t before = b->workspace;
-    const int of_dnn = ours_first(b->step) ? choice - 1 : choice;
+    const bool by_rows = neighbours_fit(b->step);
+    const int of_dnn = by_rows || planes_first(b->step) ? choice - 1 : choice;
     if (of_dnn >= 0 && of_dnn < dnn_pool_choices(b->device, b->step)) {
         if (dnn_pool_build(b, of_dnn, k)) return true;
         if (choice > 0) return false;
         b->workspace = before;
     }
-    const bool by_rows = neighbours_fit(b->step);
     if (!by_rows && reads_channels(b->step)) return direct_pool_build(b, k);
     return means_build(b, k) || (by_rows ? neighbours_build(b, k) : planes_build(b, k));
 }

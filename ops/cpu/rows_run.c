@@ -185,18 +185,11 @@ static void store_block(const RowTile *t, const float *x) {
                       t->columns);
 }
 
-/* Collects the numbers of each row. Absent operations get numbers that leave x unchanged. */
+/* Collects the numbers of each row. */
 static void row_numbers(const RowTile *t, const Value *v, RowNumbers k[]) {
-    static const float none[NUMBERS] = {0, 1, 1, -0.0f};
-    for (int j = 0; j < NUMBERS; j++) {
-        const float *of = v->number[j] >= 0 ? t->at[v->number[j]] : NULL;
-        if (!of)
-            for (int64_t r = 0; r < t->rows; r++) k[r].k[j] = none[j];
-        else if (!v->negative[j])
-            for (int64_t r = 0; r < t->rows; r++) k[r].k[j] = of[r];
-        else /* NaN keeps its sign */
-            for (int64_t r = 0; r < t->rows; r++) k[r].k[j] = of[r] == of[r] ? -of[r] : of[r];
-    }
+    for (int j = 0; j < NUMBERS; j++)
+        row_numbers_set(k, j, v->number[j] >= 0 ? t->at[v->number[j]] : NULL, 1, v->negative[j],
+                        t->rows);
 }
 /* Runs a line over some rows. */
 static void run_lines(const RowTile *t, const Value *v, float *y, const float *x,

@@ -258,6 +258,19 @@ typedef void LaneMeans(float *y, const float *x, int64_t step, int64_t apart, in
 typedef struct RowNumbers {
     float k[4];
 } RowNumbers;
+/* Sets number j of each row r to of[r * step], with its sign changed if `negative` (that of NaN
+   stays). of NULL: to the number with which row_scaled leaves x unchanged. */
+static inline void row_numbers_set(RowNumbers k[], int j, const float *of, int64_t step,
+                                   bool negative, int64_t rows) {
+    static const float none[] = {0, 1, 1, -0.0f};
+    if (!of)
+        for (int64_t r = 0; r < rows; r++) k[r].k[j] = none[j];
+    else if (!negative)
+        for (int64_t r = 0; r < rows; r++) k[r].k[j] = of[r * step];
+    else
+        for (int64_t r = 0; r < rows; r++)
+            k[r].k[j] = of[r * step] == of[r * step] ? -of[r * step] : of[r * step];
+}
 typedef struct Simd {
     const char *name;
     int width; /* floats of a vector register */

@@ -27,19 +27,12 @@ static void run_line(const VectorTile *t, const Instruction *c, void *to, const 
    rows for other instructions. */
 static void run_row_lines(const Vector *v, const VectorTile *t, const Instruction *c, void *to,
                           const void *a) {
-    static const float none[LINE] = {0, 1, 1, -0.0f};
     RowNumbers k[FLOATS / LINE_ROW];
     for (int j = 0; j < LINE; j++) {
         const int from = c->line->number[j];
         const float *of = from < 0 ? NULL : t->value[from];
         const int64_t step = of && v->source[v->code[from].a].number ? 1 : t->columns;
-        if (!of)
-            for (int64_t r = 0; r < t->rows; r++) k[r].k[j] = none[j];
-        else if (!c->line->negative[j])
-            for (int64_t r = 0; r < t->rows; r++) k[r].k[j] = of[r * step];
-        else /* NaN keeps its sign */
-            for (int64_t r = 0; r < t->rows; r++)
-                k[r].k[j] = of[r * step] == of[r * step] ? -of[r * step] : of[r * step];
+        row_numbers_set(k, j, of, step, c->line->negative[j], t->rows);
     }
     v->row_scaled(to, a, k, NULL, NULL, t->columns, t->rows);
 }

@@ -135,12 +135,18 @@ static bool make_fitting(CommandSearch *s, ModelCandidate c, int *index) {
     return false;
 }
 
-/* Makes a candidate and appends it to the list unless it is the original. *usable (may be NULL)
-   receives whether it can be written and its file is not too large. */
+static bool is_listed(int n, const int list[], int candidate) {
+    for (int k = 0; k < n; k++)
+        if (list[k] == candidate) return true;
+    return false;
+}
+
+/* Makes a candidate and appends it to the list unless it is there already or is the original.
+   *usable (may be NULL) receives whether it can be written and its file is not too large. */
 static bool make_listed(CommandSearch *s, ModelCandidate c, int list[], int *n, bool *usable) {
     if (!make_fitting(s, c, &list[*n])) return false;
     if (usable) *usable = list[*n] >= 0;
-    *n += list[*n] > 0;
+    *n += list[*n] > 0 && !is_listed(*n, list, list[*n]);
     return true;
 }
 

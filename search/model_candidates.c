@@ -249,20 +249,12 @@ bool candidates_time_part(void *search, int n, const char *const path[], double 
     return true;
 }
 
-static bool listed(int n, const int list[], int x) {
-    for (int k = 0; k < n; k++)
-        if (list[k] == x) return true;
-    return false;
-}
-
 /* Lists in which[1..] the candidates that have to be timed now; *m is the length with which[0].
    Returns false with the run's error set on failure. */
 static bool choose_unknown(CommandSearch *s, int n, const int list[], int which[], int *m) {
     for (int k = 0; k < n; k++) {
         ModelCandidate *c = &s->candidate[list[k]];
-        if (listed(k, list, list[k]) || list[k] == 0 || candidate_look_up(s, c, false) ||
-            c->ratio >= 0)
-            continue;
+        if (candidate_look_up(s, c, false) || c->ratio >= 0) continue;
         if (!s->r->o->frozen) which[(*m)++] = list[k];
         /* If the original was timed but the candidate was not, the candidate is dropped. */
         else if (s->baseline <= 0 && !estimate_ratio(s, c)) return false;

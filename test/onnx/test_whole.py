@@ -50,6 +50,16 @@ def test_the_whole_is_asked_whether_it_keeps_what_parts_promise(run, pricing, tm
     assert again == out and "not in the cost file" not in frozen.stdout, frozen.stdout
 
 
+def test_a_candidate_that_two_sets_make_is_timed_once(run, pricing, tmp_path):
+    """With one rule, all sets together and the strongest alone are the same model. If it gains
+    nothing, the search ends."""
+    target = pricing(ASKED.format(pause=0.4 * SLOWER, whole=IN_VAIN))
+    options = [*SHAPE, "--time-limit", str(10 * SLOWER), "--enable", "conv-batchnorm"]
+    _, _, said = run(net(tmp_path / "m.onnx", blocks=4), *options, *target)
+    assert "the whole model gains none of it: the search ended there" in said["reason"]
+    assert confirming(pricing.seen) == [3], "the original, the candidate, a copy of the original"
+
+
 # On this target all rewritings of the whole gain about the same, near the least gain that counts;
 # {pause}: seconds that it waits for each file.
 ALIKE = """

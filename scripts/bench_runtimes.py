@@ -1,11 +1,12 @@
 """Times whole models on the built-in runtime, on ONNX Runtime and, where it is installed, on
-OpenVINO, and writes the table test/bench/RUNTIMES.md.
+OpenVINO, and writes the table test/bench/RUNTIMES.md, with --threads N test/bench/RUNTIMES-N.md.
 
 The models are the public ones of scripts/models.tsv (the light ones get random weights) and those
 of the tables that ISOMER_ZOO names. Every runtime gets the original file and the same number of
 threads, flushes denormals and computes in float32. The built-in runtime chooses its algorithms by a
 cost file, which the first run fills. The runtimes take turns, and the least time of each counts,
-since noise on a shared machine only adds to a time; on one thread, that is processor time.
+since noise on a shared machine only adds to a time; on one thread, that is processor time, on more
+the time by the clock.
 
 ISOMER_ZOO names tables with colons between them. A line of a table has the name, the path and the
 options of the feed, separated by tabs. With words, only models whose names contain one of them are
@@ -21,7 +22,7 @@ from onnx_tools import clock_of, feed_of, least_seconds, one_line, session
 from packages import positive
 from project import BUILD, ROOT, processor
 
-PAGE = os.path.join(ROOT, "test/bench/RUNTIMES.md")
+PAGE = os.path.join(ROOT, "test/bench/RUNTIMES{}.md")
 ROUNDS, MILLISECONDS = 5, 400.0  # rounds, time of each runtime in a round
 
 
@@ -201,7 +202,8 @@ def main():
         "*first run* includes the choice of algorithms; `-`: does not run (reasons at the table).",
         "",
     ]
-    return write_page(PAGE, head, options, lambda *models: group(*models, options))
+    path = PAGE.format(f"-{options.threads}" if options.threads > 1 else "")
+    return write_page(path, head, options, lambda *models: group(*models, options))
 
 
 if __name__ == "__main__":

@@ -141,8 +141,8 @@ static bool is_listed(int n, const int list[], int candidate) {
     return false;
 }
 
-/* Makes a candidate and appends it to the list unless it is there already or is the original.
-   *usable (may be NULL) receives whether it can be written and its file is not too large. */
+/* Makes a candidate and appends it to the list, unless it is listed already or is the original.
+   Sets *usable, unless NULL, to whether it can be written and its file is not too large. */
 static bool make_listed(CommandSearch *s, ModelCandidate c, int list[], int *n, bool *usable) {
     if (!make_fitting(s, c, &list[*n])) return false;
     if (usable) *usable = list[*n] >= 0;

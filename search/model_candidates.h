@@ -79,9 +79,9 @@ bool candidates_start(CommandSearch *);
 /* Times those candidates of the list whose time is not known, in one batch with the original. The
    list does not contain the original, nor a candidate twice. */
 bool candidates_time(CommandSearch *, int n, const int list[]);
-/* Times all candidates of such a list anew. ratio[] receives, by candidate of the list, its time / the
-   original's in this batch, <= 0 if it failed; *control receives the same ratio of a copy of the
-   original, which is the last file of the batch, or < 0 if there is none. The ratios of the
+/* Times all candidates of such a list anew. ratio[] receives, by candidate of the list, its time /
+   the original's in this batch, <= 0 if it failed; *control receives the same ratio of a copy of
+   the original, which is the last file of the batch, or < 0 if there is none. The ratios of the
    candidates do not change. */
 bool candidates_time_anew(CommandSearch *, int n, const int list[], double ratio[],
                           double *control);

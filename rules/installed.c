@@ -4,8 +4,8 @@
 #include "rules/installed.h"
 #include "ops/base/file.h"
 #include "ops/base/options.h"
+#include "ops/base/process.h"
 #include <dirent.h>
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,20 +23,9 @@ static const struct Place {
      "/../share/isomer/rules/discovered"}};
 
 bool installed_folder(char *out) {
-    Dl_info info;
-    ssize_t n = readlink("/proc/self/exe", out, INSTALLED_PATH - 1);
-    if (dladdr((const void *)(uintptr_t)&installed_folder, &info) && info.dli_fname &&
-        strstr(info.dli_fname, ".so")) {
-        if (strlen(info.dli_fname) >= INSTALLED_PATH || !realpath(info.dli_fname, out))
-            return false;
-    } else if (n <= 0) {
-        return false;
-    } else {
-        out[n] = 0;
-    }
-    char *slash = strrchr(out, '/');
-    if (slash) *slash = 0;
-    return slash != NULL;
+    if (!process_file(out, INSTALLED_PATH)) return false;
+    *strrchr(out, '/') = 0;
+    return true;
 }
 
 static void close_folder(void *folder) { closedir(folder); }

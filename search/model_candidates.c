@@ -198,7 +198,7 @@ static void stop_process(void *process) {
 /* With --keep-best, a measurement in progress is ended only by the second signal (run_ends). */
 static bool start_process(CommandSearch *s, TargetProcess *p) {
     if (p->target) return true;
-    const double memory = (double)process_memory_free();
+    const double memory = (double)process_memory_left();
     p->target =
         target_start(p->command, memory > 0 ? MEMORY_SHARE * memory : INFINITY, s->r->error);
     if (p->target) target_cancel(p->target, run_must_end, s->r);

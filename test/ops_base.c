@@ -2,12 +2,10 @@
    small run fails once, and freeing returns the count of bytes to its earlier value. */
 #include "ops/base/heap.h"
 #include "ops/base/intern.h"
-#include "ops/base/process.h"
 #include "ops/base/random.h"
 #include "ops/base/text.h"
 #include <inttypes.h>
 #include <math.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -552,23 +550,6 @@ static void lists_grow_and_keep_what_they_hold(void **state) {
     arena_free(a);
 }
 
-/* Valid for any machine: one processor is one core, and there are no more cores than processors. */
-static void cores_are_those_that_may_be_used(void **state) {
-    (void)state;
-    cpu_set_t all, one;
-    int cpu = 0;
-    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
-    const int cores = process_cores();
-    assert_true(cores >= 1 && cores <= CPU_COUNT(&all));
-    while (!CPU_ISSET((unsigned)cpu, &all)) cpu++;
-    CPU_ZERO(&one);
-    CPU_SET((unsigned)cpu, &one);
-    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    assert_int_equal(process_cores(), 1);
-    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
-    assert_int_equal(process_cores(), cores);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_keep_the_first_and_print_their_place),
@@ -594,7 +575,6 @@ int main(void) {
         cmocka_unit_test(reals_are_read_exactly),
         cmocka_unit_test(strings_know_five_escapes),
         cmocka_unit_test(messages_show_line_and_caret),
-        cmocka_unit_test(cores_are_those_that_may_be_used),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

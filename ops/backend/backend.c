@@ -2,6 +2,7 @@
    file that is searched for by a word. A plug-in with another ABI or another size of struct Backend
    is refused. */
 #include "ops/backend/backend.h"
+#include "ops/base/process.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,24 +19,12 @@ static bool complete(const Backend *b) {
            !b->record == !b->recorded && !b->mark == !b->elapsed;
 }
 
-/* The path of this library or, if it is linked statically, of the program. */
-static bool own_file(char path[PATH_ROOM]) {
-    Dl_info own;
-    const bool known = dladdr(&cpu_backend, &own) && own.dli_fname && strchr(own.dli_fname, '/');
-    const char *file = known ? own.dli_fname : "/proc/self/exe";
-    char *whole = realpath(file, NULL);
-    const bool fits = whole && strlen(whole) < PATH_ROOM;
-    if (fits) strcpy(path, whole);
-    free(whole);
-    return fits;
-}
-
 /* Opens isomer-WORD.so beside this library or program, where `make install` puts plug-ins, or in
    the loader's search path. */
 static void *open_word(const char *word) {
     static const char *const place[] = {"", "../lib/isomer/", "isomer/"};
     char own[PATH_ROOM], path[2 * PATH_ROOM];
-    char *slash = own_file(own) ? strrchr(own, '/') : NULL;
+    char *slash = process_file(own, sizeof own) ? strrchr(own, '/') : NULL;
     if (slash) slash[1] = 0;
     for (size_t k = 0; slash && k < sizeof place / sizeof *place; k++) {
         snprintf(path, sizeof path, "%s%sisomer-%s.so", own, place[k], word);

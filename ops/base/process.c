@@ -2,12 +2,17 @@
    memory is not taken from getrusage, because its maximum survives exec: a small program that is
    started by a large one would report the large one's. */
 #include "ops/base/process.h"
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
 #include <sched.h>
-#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
-/* Finds the first line of a file that matches the scanf format `word`, and stores its number in
+/* Finds the first line of a file that matches the scanf format, and stores its number in
  *out. False: no line matches. */
 static bool find_number(const char *path, const char *format, size_t *out) {
     char line[200];
@@ -23,18 +28,69 @@ size_t process_peak(void) {
     return find_number("/proc/self/status", "VmHWM: %zu kB", &kib) ? kib * 1024 : 0;
 }
 
+static bool group_number(const char *folder, const char *file, const char *format, size_t *out) {
+    char path[PATH_MAX];
+    const int n = snprintf(path, sizeof path, "%s/%s", folder, file);
+    return n > 0 && (size_t)n < sizeof path && find_number(path, format, out);
+}
+
 /* Cached files can be dropped. MemAvailable counts them as free, but the use of a control group
    includes them, so inactive_file is subtracted from it. */
-size_t process_memory_free(void) {
-    size_t machine = 0, limit, used, cached = 0;
-    machine = find_number("/proc/meminfo", "MemAvailable: %zu kB", &machine) ? machine * 1024 : 0;
-    if (!find_number("/sys/fs/cgroup/memory.max", "%zu", &limit) ||
-        !find_number("/sys/fs/cgroup/memory.current", "%zu", &used))
-        return machine;
-    find_number("/sys/fs/cgroup/memory.stat", "inactive_file %zu", &cached);
+static size_t left_in_group(const char *folder) {
+    size_t limit, used, cached = 0;
+    if (!group_number(folder, "memory.max", "%zu", &limit) ||
+        !group_number(folder, "memory.current", "%zu", &used))
+        return SIZE_MAX;
+    group_number(folder, "memory.stat", "inactive_file %zu", &cached);
     used -= cached < used ? cached : used;
-    const size_t group = limit > used ? limit - used : 1;
-    return machine && machine < group ? machine : group;
+    return limit > used ? limit - used : 1;
+}
+
+size_t process_group_left(const char *root, const char *group) {
+    char folder[PATH_MAX];
+    const int n = snprintf(folder, sizeof folder, "%s%s", root, group);
+    size_t least = SIZE_MAX, base = strlen(root);
+    if (n < 0 || (size_t)n >= sizeof folder) return least;
+    for (char *slash;; *slash = 0) {
+        const size_t left = left_in_group(folder);
+        if (left < least) least = left;
+        slash = strrchr(folder, '/');
+        if (!slash || slash < folder + base) return least;
+    }
+}
+
+/* Finds the control group of this process, of version 2: the line "0::/path". */
+static bool own_group(char *path, size_t size) {
+    FILE *f = fopen("/proc/self/cgroup", "re");
+    bool found = false;
+    while (f && !found && fgets(path, (int)size, f)) found = !strncmp(path, "0::/", 4);
+    if (f) fclose(f);
+    if (!found) return false;
+    memmove(path, path + 3, strlen(path + 3) + 1);
+    path[strcspn(path, "\n")] = 0;
+    return true;
+}
+
+size_t process_memory_left(void) {
+    char group[PATH_MAX];
+    size_t machine = 0;
+    machine = find_number("/proc/meminfo", "MemAvailable: %zu kB", &machine) ? machine * 1024 : 0;
+    const size_t left =
+        process_group_left("/sys/fs/cgroup", own_group(group, sizeof group) ? group : "");
+    return left == SIZE_MAX || (machine && machine < left) ? machine : left;
+}
+
+bool process_file(char *out, size_t room) {
+    Dl_info info;
+    struct link_map *map = NULL;
+    const bool known = dladdr1((const void *)(uintptr_t)&process_file, &info, (void **)&map,
+                               RTLD_DL_LINKMAP) != 0;
+    /* The program itself has no name there. */
+    char *whole = realpath(known && map && *map->l_name ? map->l_name : "/proc/self/exe", NULL);
+    const bool fits = whole && strlen(whole) < room;
+    if (fits) strcpy(out, whole);
+    free(whole);
+    return fits;
 }
 
 double process_clock(void) {

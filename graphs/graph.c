@@ -19,6 +19,7 @@ typedef struct PortRecord {
 } PortRecord;
 typedef struct BlobKey {
     char hash[33];
+    uint32_t other; /* counts contents with the same hash and size */
     size_t size;
 } BlobKey;
 
@@ -148,10 +149,12 @@ Blob blob_put(World *w, const void *bytes, size_t n) {
     memset(&key, 0, sizeof key);
     hash_hex(bytes, n, key.hash);
     key.size = n;
-    Blob b = intern_put(w->table[TABLE_BLOB], &key, sizeof key);
-    BlobInfo *info = column_at(w, &graph_tables(w)->blob, b);
-    if (!info->bytes) *info = (BlobInfo){.bytes = n ? bytes : "", .size = n};
-    return b;
+    for (;; key.other++) {
+        const Blob b = intern_put(w->table[TABLE_BLOB], &key, sizeof key);
+        BlobInfo *info = column_at(w, &graph_tables(w)->blob, b);
+        if (!info->bytes) *info = (BlobInfo){.bytes = n ? bytes : "", .size = n};
+        if (!n || info->bytes == bytes || !memcmp(info->bytes, bytes, n)) return b;
+    }
 }
 
 BlobInfo *blob_info(World *w, Blob b) { return column_at(w, &graph_tables(w)->blob, b); }

@@ -135,6 +135,16 @@ const char *model_opaque_reason(const Model *m, NodeId id) {
     return !op_algebraic(node_get(m->w, id).op) ? "no algebraic definition" : NULL;
 }
 
+int model_opaque_nodes(const Model *m, Arena *a, OpaqueNode **out) {
+    int n = 0;
+    *out = ARENA_NEW(a, OpaqueNode, model_stats(m).opaque);
+    for (int i = 0; i < m->nnode; i++) {
+        const OnnxNode *of = &m->node[i];
+        if (of->reason) (*out)[n++] = (OpaqueNode){node_display_name(a, of), of->type, of->reason};
+    }
+    return n;
+}
+
 ModelStats model_stats(const Model *m) {
     ModelStats s = {.nodes = m->nnode};
     for (int i = 0; i < m->nnode; i++) s.opaque += m->node[i].reason != NULL;

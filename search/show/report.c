@@ -253,6 +253,27 @@ static void table_unchanged(const Run *r, Text *t) {
         text_add(t, "%s the file is unchanged", r->stats.unconfirmed ? ";" : ":");
 }
 
+/* Says for each operator, and each reason why nodes of it are opaque, how many there are. */
+static void table_opaque(const Run *r, Text *t) {
+    enum { GROUPS_MOST = 5 };
+    OpaqueNode *v;
+    const int n = model_opaque_nodes(r->source.model, t->arena, &v);
+    for (int k = 0, groups = 0; k < n; k++) {
+        int before = 0, count = 0;
+        for (int j = 0; j < n; j++)
+            if (!strcmp(v[j].op_type, v[k].op_type) && !strcmp(v[j].reason, v[k].reason))
+                count++, before += j < k;
+        if (before) continue;
+        if (groups++ == GROUPS_MOST) {
+            text_add(t, "  others are opaque, too; --report lists all of them\n");
+            return;
+        }
+        text_add(t, "  opaque: %s '%.40s'%s: %s\n", v[k].op_type, v[k].name,
+                 count > 1 ? arena_format(t->arena, " and %d like it", count - 1) : "",
+                 v[k].reason);
+    }
+}
+
 void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
     ModelStats m = model_stats(r->source.model);
     table_moved(&r->stats, t);
@@ -262,6 +283,7 @@ void run_table(const Run *r, const Derivation *d, bool changed, Text *t) {
     table_rules(r, d, t);
     table_check(r, t);
     table_notes(r, changed, t);
+    table_opaque(r, t);
     text_add(t, "  %d of %d nodes understood, %d opaque; %.1f s", m.understood, m.nodes, m.opaque,
              run_seconds_whole(r));
     if (!changed) table_unchanged(r, t);

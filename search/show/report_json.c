@@ -191,22 +191,37 @@ static void json_moved(const RunStats *s, cJSON *o) {
     json_text(x, "note", s->moved_note);
 }
 
+static void json_nodes(const Run *r, cJSON *o) {
+    const ModelStats m = model_stats(r->source.model);
+    OpaqueNode *opaque;
+    const int n = model_opaque_nodes(r->source.model, r->arena, &opaque);
+    cJSON *nodes = cJSON_AddObjectToObject(o, "nodes");
+    cJSON_AddNumberToObject(nodes, "total", m.nodes);
+    cJSON_AddNumberToObject(nodes, "understood", m.understood);
+    cJSON_AddNumberToObject(nodes, "opaque", m.opaque);
+    cJSON *list = cJSON_AddArrayToObject(o, "opaque");
+    for (int k = 0; k < n; k++) {
+        cJSON *x = cJSON_CreateObject();
+        cJSON_AddStringToObject(x, "node", opaque[k].name);
+        cJSON_AddStringToObject(x, "operator", opaque[k].op_type);
+        cJSON_AddStringToObject(x, "reason", opaque[k].reason);
+        cJSON_AddItemToArray(list, x);
+    }
+}
+
 static void drop(void *json) { cJSON_Delete(json); }
 
 void run_report(const Run *r, const Derivation *d, bool changed, Text *t) {
     const RunStats *s = &r->stats;
-    ModelStats m = model_stats(r->source.model);
     Cleanup *cleanup = ARENA_NEW(r->arena, Cleanup, 2);
-    cJSON *o = cJSON_CreateObject(), *nodes = cJSON_AddObjectToObject(o, "nodes");
+    cJSON *o = cJSON_CreateObject();
     cleanup_add(r->escape, &cleanup[0], drop, o);
     cJSON_AddStringToObject(o, "isomer", isomer_version());
     json_versions(r, o);
     cJSON_AddStringToObject(o, "model_digest", r->source.digest);
     cJSON_AddBoolToObject(o, "changed", changed || run_changes_file(r));
     cJSON_AddStringToObject(o, "target", r->o->measure_with ? r->o->measure_with : r->o->backend);
-    cJSON_AddNumberToObject(nodes, "total", m.nodes);
-    cJSON_AddNumberToObject(nodes, "understood", m.understood);
-    cJSON_AddNumberToObject(nodes, "opaque", m.opaque);
+    json_nodes(r, o);
     json_operators(s, o);
     json_kinds(s, o);
     json_rules(&r->library, r->arena, d, o);
@@ -219,8 +234,9 @@ void run_report(const Run *r, const Derivation *d, bool changed, Text *t) {
     json_numbers(s, run_seconds_whole(r), o);
     json_check(r, o);
     char *text = cJSON_Print(o);
+    if (!text) escape_raise(r->escape, E_MEMORY, "no memory for the report");
     cleanup_add(r->escape, &cleanup[1], cJSON_free, text);
-    text_add(t, "%s\n", text ? text : "{}");
+    text_add(t, "%s\n", text);
     cleanup_run(&cleanup[1]);
     cleanup_run(&cleanup[0]);
 }

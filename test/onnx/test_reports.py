@@ -68,6 +68,24 @@ def test_nothing_changed(optimize, tmp_path):
     assert "No rules are used" in (tmp_path / "p.html").read_text()
 
 
+def test_what_is_not_understood_is_named_with_the_reason(optimize, tmp_path):
+    strange = lambda k: helper.make_node("Strange", [f"v{k}"], [f"v{k + 1}"], domain="elsewhere")
+    nodes = [helper.make_node("Relu", ["v0"], ["v1"]), strange(1), strange(2)]
+    nodes[2].name = "second"
+    io = [tensor("v0", [4])], [tensor("v3", [4])]
+    path = save(tmp_path / "m.onnx", nodes, *io, {})
+    model = onnx.load(path)
+    model.opset_import.add(domain="elsewhere", version=1)
+    path.write_bytes(model.SerializeToString())
+    report = tmp_path / "r.json"
+    done = optimize(path, "--dry-run", "--report", report)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(report.read_text())["opaque"]
+    assert [(x["node"], x["operator"]) for x in said] == [("v2", "Strange"), ("second", "Strange")]
+    assert said[0]["reason"] == said[1]["reason"] and "elsewhere" in said[0]["reason"]
+    assert f"  opaque: Strange 'v2' and 1 like it: {said[0]['reason']}\n" in done.stdout
+
+
 def test_where_nodes_count_no_gain_is_spoken_of(optimize, tmp_path):
     model = parsed(tmp_path / "m.onnx", "m (float[4] x) => (float[4] y) { y = Cosh(x) }")
     page = tmp_path / "p.html"

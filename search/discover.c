@@ -39,6 +39,11 @@ static bool time_over(void *user) {
     return run_time_over(d->r, d->until);
 }
 
+static const char *ended_with(Run *r, const char *program, int status, const ChildSaid *said) {
+    return arena_format(r->arena, "%s ended with status %d%s%s", program, status,
+                        *said->reason ? ": " : "", said->reason);
+}
+
 static const char *file_in(const Discovering *d, const char *name) {
     return arena_format(d->r->arena, "%s/%s", d->folder->path, name);
 }
@@ -86,8 +91,7 @@ static bool ask(Discovering *d, const char *program, const char **path) {
     const int status = child_run_until(r->arena, w.v, NULL, &said, time_over, d);
     if (run_cancelled(r)) return false;
     if (status) {
-        s->note = status > 0 ? arena_format(r->arena, "discover-rules ended with status %d%s%s",
-                                            status, *said.reason ? ": " : "", said.reason)
+        s->note = status > 0 ? ended_with(r, "discover-rules", status, &said)
                              : "time ran out before the questions were listed; give --discover "
                                "more seconds";
         *path = NULL;
@@ -116,6 +120,7 @@ static bool prove_some(Discovering *d, const char *program, const RuleSet *all, 
     unlink(out);
     const int status = child_run_until(r->arena, w.v, NULL, &said, time_over, d);
     if (run_cancelled(r)) return false;
+    if (status > 1) r->stats.discovered.note = ended_with(r, "verify-rules", status, &said);
     if (status != 0 && status != 1) return true;
     if (!rules_read(r->arena, out, &verdicts, r->error)) return false;
     for (int k = 0; k < verdicts.n; k++) {
@@ -167,6 +172,13 @@ static bool add_to_file(Discovering *d, const char *path) {
     return !s->fresh || file_write(path, t.data, t.size, r->error);
 }
 
+/* Waits for the lock. A signal that does not end the run does not end the wait. */
+static bool lock_file(Run *r, int fd) {
+    while (flock(fd, LOCK_EX))
+        if (errno != EINTR || run_cancelled(r)) return false;
+    return true;
+}
+
 /* Adds the proved rules to the file under a lock: if several runs add rules, each waits until the
    one before has finished. */
 static bool keep(Discovering *d, const char *path) {
@@ -174,12 +186,10 @@ static bool keep(Discovering *d, const char *path) {
     if (!r->o->rules_out && !folders_make(path, r->error)) return false;
     const char *lock = arena_format(r->arena, "%s.lock", path);
     const int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0 || flock(fd, LOCK_EX)) {
-        if (fd >= 0) close(fd);
-        return error_set(r->error, E_ENVIRONMENT, lock, "cannot lock: %s", strerror(errno));
-    }
-    const bool good = add_to_file(d, path);
-    close(fd);
+    const bool locked = fd >= 0 && lock_file(r, fd), good = locked && add_to_file(d, path);
+    if (!locked && !run_cancelled(r))
+        error_set(r->error, E_ENVIRONMENT, lock, "cannot lock: %s", strerror(errno));
+    if (fd >= 0) close(fd);
     return good;
 }
 

@@ -66,7 +66,7 @@ static bool start_process(Target *t, Error *e) {
 static void end_process(Target *t, bool by_force) {
     if (t->pid < 0) return;
     if (by_force) kill(-t->pid, SIGKILL);
-    waitpid(t->pid, NULL, 0);
+    while (waitpid(t->pid, NULL, 0) < 0 && errno == EINTR) {}
     close(t->fd);
     t->pid = -1;
 }

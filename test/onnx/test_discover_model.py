@@ -4,6 +4,7 @@ and keeps them in the user's own folder."""
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -114,6 +115,24 @@ def test_a_rule_whose_proof_does_not_hold_is_not_used(tmp_path, model):
     kept.write_text("rul found\n", encoding="utf-8")
     done, _ = optimize(tmp_path, model)
     assert done.returncode == 3 and "isomer.rules:1" in done.stderr
+
+
+def test_a_prover_that_fails_is_named(tmp_path, model):
+    """It stands beside a copy of the program."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("optimize-model", "discover-rules"):
+        shutil.copy(os.path.join(BUILD, name), folder)
+    prover = folder / "verify-rules"
+    prover.write_text("#!/bin/sh\necho no memory >&2\nexit 4\n", encoding="utf-8")
+    prover.chmod(0o755)
+    words, env = command(tmp_path, model, "--rules", "none", "--discover", "60")
+    words[0] = str(folder / "optimize-model")
+    done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    said = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["discovered"]
+    assert said["note"] == "verify-rules ended with status 4: no memory" and not said["proved"]
+    assert said["note"] in done.stdout
 
 
 def leftovers(folder):

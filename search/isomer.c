@@ -11,6 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { OPTIONS_BYTES = 416, RESULT_BYTES = 1360 }; /* where pointers have 8 bytes */
+
+/* If one of these fails, a field came or went: that makes a new soname (isomer.abi). */
+_Static_assert(sizeof(void *) != 8 || sizeof(IsomerOptions) == OPTIONS_BYTES,
+               "IsomerOptions has another size");
+_Static_assert(sizeof(void *) != 8 || sizeof(IsomerResult) == RESULT_BYTES,
+               "IsomerResult has another size");
+
 /* Puts the versions in place of the table. */
 static bool fill_versions(Run *r, IsomerResult *out) {
     Text t = text_new(r->arena);
@@ -74,7 +82,7 @@ static int call_guarded(const char *in, const char *out, const char *beside, con
                   o ? "path of the model is" : "options are");
     else if (o->size != sizeof *o)
         error_set(&c->error, E_USAGE, "isomer_optimize",
-                  "the options are of another version of isomer.h; call isomer_options first");
+                  "the options were not set by isomer_options");
     else if (!run_guarded(c, what, result) && c->error.kind == E_NONE)
         error_set(&c->error, E_INVALID, in,
                   "the run failed without giving a reason; please report this");

@@ -34,7 +34,7 @@ typedef struct IsomerTexts {
 /* Call isomer_options first, then change what you need. The library does not copy or free the
    texts; they must live until the call returns. */
 typedef struct IsomerOptions {
-    size_t size; /* sizeof(IsomerOptions), set by isomer_options */
+    size_t size; /* sizeof(IsomerOptions), set by isomer_options, without which calls fail */
 
     /* Sizes that the model leaves open. They are used for timing and checking; the result keeps
        them open unless fix_dims is set. Those that are not given are 1 on a first axis, 64 on
@@ -115,7 +115,9 @@ typedef struct IsomerOptions {
        sizes to fix are taken from it. */
     const char *replay;
 
-    int external; /* not 0: weights are written to one file next to the result, OUT.data */
+    /* Not 0: weights are written to one file next to the result, whose name is that of the result
+       with .data after it, or .data1, .. if another file has that name; the model names it. */
+    int external;
     /* Only weights of at least this many bytes, and no lists of up to 64 integers. */
     int64_t external_threshold;
     int dry_run; /* not 0: the model is not written, but the files named above are */
@@ -139,7 +141,7 @@ typedef struct IsomerOptions {
 } IsomerOptions;
 typedef struct IsomerResult {
     int code;
-    char message[700]; /* where and why it failed; else "" */
+    char message[1024]; /* where and why it failed; else "" */
     char *table;       /* a table to print that says what was done; NULL on failure */
     char *report;      /* what was done, as JSON (search/REPORT.md); NULL on failure */
     char *changes;     /* the texts of `diff` and `explain`; NULL if not asked for */

@@ -28,8 +28,8 @@ static const ProgramText program = {
             "  optimize-model in.onnx --dry-run --cost flops --diff",
 };
 
-/* Set by the signal handler, and therefore the only global variable. IsomerOptions.cancel is an
-   int, which has the size of sig_atomic_t, so a handler may write it. */
+/* Set by the signal handler, and therefore global. IsomerOptions.cancel is an int, which has the
+   size of sig_atomic_t, so a handler may write it. */
 static volatile int interrupted;
 _Static_assert(sizeof(sig_atomic_t) == sizeof(int), "a handler writes an int at once");
 

@@ -55,7 +55,7 @@ Value egraph_find(EGraph *, Value); /* The representative of the class of a valu
    false if their types are not shown to be equal. */
 bool egraph_unite(EGraph *, Value a, Value b, const EquationUse *use);
 void egraph_rebuild(EGraph *);    /* restores congruence: equal inputs give equal results */
-int egraph_nodes(const EGraph *); /* number of nodes that are not outdated */
+int egraph_nodes(const EGraph *); /* For tests: the number of nodes that are not outdated. */
 /* Keeps all applications from now on. */
 void egraph_record(EGraph *);
 /* The applications that were kept. */

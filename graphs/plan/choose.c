@@ -18,7 +18,7 @@ enum {
 };
 /* An algorithm is taken instead of a lower-numbered one only if it takes at most this share of the
    time: smaller differences are noise, and the choice must not depend on noise. */
-#define FASTER 0.97
+#define CLEARLY_FASTER 0.97
 
 typedef struct Chosen {
     double seconds;
@@ -103,8 +103,8 @@ static Chosen fastest(Chooser *c, Text *key, const PlanStep *s, const bool known
     Chosen best = {time_algorithm(c, key, s, 0, known, copies, INFINITY), 0};
     if (best.seconds < 0 || isinf(best.seconds)) return c->missing++, (Chosen){model, 0};
     for (int k = 1; k < n; k++) {
-        const double seconds = time_algorithm(c, key, s, k, known, copies, FASTER * best.seconds);
-        if (seconds >= 0 && seconds < FASTER * best.seconds) best = (Chosen){seconds, k};
+        const double seconds = time_algorithm(c, key, s, k, known, copies, CLEARLY_FASTER * best.seconds);
+        if (seconds >= 0 && seconds < CLEARLY_FASTER * best.seconds) best = (Chosen){seconds, k};
     }
     return best;
 }

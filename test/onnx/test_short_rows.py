@@ -8,7 +8,7 @@ from small_models import PROGRAM, computed, save, tensor
 
 EAGER = os.path.join(os.path.dirname(__file__), "prefer-rewritten")
 DRAW = numpy.random.default_rng(0)
-F, B = TensorProto.FLOAT, TensorProto.BOOL
+F, B, I = TensorProto.FLOAT, TensorProto.BOOL, TensorProto.INT64
 ONES = ["ConstantOfShape"]
 
 # Operator, attributes, inputs (type and sizes; "n" is open), constants, the only rule that is used,
@@ -29,6 +29,10 @@ CASES = [
         ["Reshape", *ONES, "MatMul", "Reshape", "Add"],
     ),
     ("Div", {}, [(F, ["n", 8, 3]), (F, ["n", 1, 3])], {}, "stretch-inner", ["Expand", "Div"]),
+    (
+        *("Add", {}, [(I, ["n", 8, 3]), (I, ["n", 1, 3])], {}, "stretch-inner-integers"),
+        ["Expand", "Add"],
+    ),
     (
         *("Where", {}, [(B, ["n", 1]), (F, ["n", 3]), (F, ["n", 3])], {}, "stretch-condition-3"),
         ["Concat", "Where"],
@@ -57,11 +61,16 @@ CASES = [
 ]
 
 
+def drawn(kind, shape):
+    if kind == F:
+        return DRAW.normal(size=shape).astype("f")
+    return DRAW.random(shape) > 0.5 if kind == B else DRAW.integers(-9, 9, shape)
+
+
 def feed(inputs, n):
     sizes = [[n if size == "n" else size for size in shape] for _, shape in inputs]
     return {
-        f"x{k}": DRAW.random(shape) > 0.5 if kind == B else DRAW.normal(size=shape).astype("f")
-        for k, ((kind, _), shape) in enumerate(zip(inputs, sizes))
+        f"x{k}": drawn(kind, shape) for k, ((kind, _), shape) in enumerate(zip(inputs, sizes))
     }
 
 

@@ -1,7 +1,7 @@
 """Rules about windows that are taken by matrices of indices, products that are summed, and results
 of which a slice is used (gather.rules, reduce.rules, slices.rules)."""
 
-import numpy, pytest
+import numpy, onnx, pytest
 from onnx import helper
 from small_models import tensor
 from test_parts import agree, floats, rewritten
@@ -24,6 +24,31 @@ def test_windows(tmp_path, shape, axis, rule):
     given = nodes, [tensor("x", shape)], [tensor("y", y)], {"i": PLACES}
     kinds, *paths = rewritten(tmp_path, *given, rules=[("gather", rule)])
     assert kinds.count("Transpose") == 2, kinds
+    agree(*paths, {"x": floats(*shape)})
+
+
+@pytest.mark.parametrize(
+    "shape, perm, left",
+    [
+        ([2, 3, 9], [0, 1, 3, 2], []),
+        ([2, 3, 4, 9], [0, 1, 2, 4, 3], []),
+        ([2, 3, 4, 1, 9], [0, 2, 1, 5, 4, 3], [[0, 2, 1, 4, 5, 3]]),
+        ([2, 3, 9], [0, 2, 3, 1], [[0, 2, 3, 1]]),
+    ],
+)
+def test_turned_windows(tmp_path, shape, perm, left):
+    """The last perm does not turn the windows, and stays."""
+    axis = len(shape) - 1
+    nodes = [
+        helper.make_node("Gather", ["x", "i"], ["g"], axis=axis),
+        helper.make_node("Transpose", ["g"], ["y"], perm=perm),
+    ]
+    whole = shape[:axis] + [3, 4]
+    given = nodes, [tensor("x", shape)], [tensor("y", [whole[k] for k in perm])], {"i": PLACES}
+    rules = [("gather", f"gather-windows-turned-{len(shape)}")]
+    _, *paths = rewritten(tmp_path, *given, rules=rules)
+    made = [n.attribute[0].ints for n in onnx.load(paths[1]).graph.node if n.op_type == "Transpose"]
+    assert [list(perm) for perm in made] == left
     agree(*paths, {"x": floats(*shape)})
 
 

@@ -120,6 +120,63 @@ static bool match_fill(MatchState *s, const Node *fill, Value value) {
            match_bind_real(s, p[a].real, ex_real(s->m->w, x), t.dtype);
 }
 
+/* Whether sums and differences of a few such numbers cannot overflow. */
+static bool is_moderate(int64_t v) {
+    const int64_t most = INT64_C(1) << 40;
+    return v >= -most && v <= most;
+}
+
+/* Sets *start and step[] so that the element at i0, i1, .. is *start + step[0] i0 + .., with step 0
+   along axes of size 1. Returns false if the numbers are no such progression, or so large that a sum
+   could overflow. */
+static bool ramp_steps(int rank, const int64_t dim[], const int64_t v[], int64_t n, int64_t *start,
+                       int64_t step[]) {
+    int64_t apart = 1, at[RANK_MAX] = {0}, expected = *start = v[0];
+    for (int k = rank - 1; k >= 0; k--, apart *= dim[k + 1]) {
+        if (!is_moderate(v[0]) || (dim[k] > 1 && !is_moderate(v[apart]))) return false;
+        step[k] = dim[k] > 1 ? v[apart] - v[0] : 0;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (!is_moderate(expected) || v[i] != expected) return false;
+        for (int k = rank - 1; k >= 0; k--) {
+            expected += step[k];
+            if (++at[k] < dim[k]) break;
+            expected -= step[k] * dim[k], at[k] = 0;
+        }
+    }
+    return true;
+}
+
+/* Matches a constant of the graph whose integers are in arithmetic progression along each axis where
+   the rule has `ramp`. */
+static bool match_ramp(MatchState *s, const Node *ramp, Value value) {
+    World *w = s->m->w;
+    Type t;
+    const void *bytes;
+    int64_t count, start, dim[RANK_MAX], step[RANK_MAX];
+    if (!constant_get(w, value, &t, &bytes) || t.dtype != DT_INT64 ||
+        !poly_constant(w, type_count(w, &t), &count) || count < 1)
+        return false;
+    for (int k = 0; k < t.dim.n; k++)
+        if (!poly_constant(w, t.dim.v[k], &dim[k])) return false;
+    if (!match_type(s, value_type(w, ramp->out), &t) ||
+        !ramp_steps(t.dim.n, dim, bytes, count, &start, step))
+        return false;
+    Attr p[ATTRS_MAX];
+    sig_attr(w, ramp->sig, p);
+    const PolyList steps = p[attrs_find(ramp->op->attrs, "steps")].ints;
+    for (int k = 0; k < t.dim.n; k++)
+        if (!match_equate(s, steps.v[k], poly_int(w, step[k]))) return false;
+    return match_equate(s, p[attrs_find(ramp->op->attrs, "start")].ints.v[0], poly_int(w, start));
+}
+
+/* Matches a constant of the graph with these contents. */
+static bool match_contents(MatchState *s, const Node *pattern, Value value) {
+    return pattern->op == &op_fill   ? match_fill(s, pattern, value)
+           : pattern->op == &op_ramp ? match_ramp(s, pattern, value)
+                                     : false;
+}
+
 static void bind_value(MatchState *s, Value pattern, Value value) {
     ARENA_GROW(s->arena, s->bound, s->bound_room, s->nbound + 1);
     s->bound[s->nbound++] = (Bound){pattern, value_class(s->m, value)};
@@ -147,7 +204,7 @@ static void match_member(MatchState *s, Value pattern, Value value) {
     World *w = s->m->w;
     const Node p = node_get(w, pattern), v = node_get(w, value);
     if (p.op != v.op) {
-        if (p.op != &op_fill || !match_fill(s, &p, value)) return;
+        if (!match_contents(s, &p, value)) return;
         bind_value(s, pattern, value);
         solve_goals(s);
         return;
@@ -289,7 +346,7 @@ OpList instance_needs(World *w, Arena *a, const Instance *i) {
     int *v = ARENA_NEW(a, int, live.n), n = 0;
     for (int k = 0; k < live.n; k++) {
         const Node node = node_get(w, live.v[k]);
-        bool known = input_name(w, live.v[k]) || node.op == &op_fill;
+        bool known = input_name(w, live.v[k]) || node.op == &op_fill || node.op == &op_ramp;
         for (int j = 0; j < n && !known; j++) known = v[j] == node.op_index;
         if (!known) v[n++] = node.op_index;
     }

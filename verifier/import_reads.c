@@ -177,19 +177,22 @@ static bool is_place(Prover *p, Dom d, Poly place, Poly size) {
     const Lit l[] = {lit_ge(p, place, poly_int(p->w, 0)), lit_ge(p, size, end)};
     return prover_entails(p, d, dom_make(p, 2, l));
 }
-/* Lists what is read at the place that an index means, and a check of the index if it may lie
-   outside its axis. Among wants, checks are listed apart. */
+/* Lists what is read at the place that an index means, which is the index itself if that is shown,
+   and a check of the index if it may lie outside its axis. Among wants, checks are listed apart. */
 static void read_taken(Scope *s, const ExNode *x, Reach r, Parts *out) {
     Prover *p = s->m->p;
     Cell cell[CELLS_MAX];
     Nf index = import_tree(s, r.dom, x->a);
     read_tree(s, x->a, r, out);
     int m = cells_make(p, r.dom, 1, &index, 0, NULL, cell);
-    Poly size = scope_count(s, poly_is_symbol(p->w, x->dims[0]));
+    const Symbol axis = poly_is_symbol(p->w, x->dims[0]);
+    Poly size = scope_count(s, axis);
     for (int k = 0; k < m; k++) {
         Poly e = import_place(s, x, index, &cell[k]);
         const Reach here = reach_where(p, r, cell[k].known);
-        if (s->wants == s->checks && !is_place(p, here.dom, e, size)) {
+        const bool shown = is_place(p, dom_and(p, s->range, here.dom), e, size);
+        if (shown) scope_bind(s, axis, e);
+        if (s->wants == s->checks && !shown) {
             Nf check = nf_atom(p, atom_nested(p, AT_PAIR, WANT_PLACE, nf_polynomial(p, e),
                                               nf_polynomial(p, size)));
             add_part(p, out, (Part){r.n, r.var, here.dom, check});

@@ -23,6 +23,7 @@ INTERNAL = {
     "input",
     "constant",
     "opaque",
+    "ramp",
     "uniform",
     "normal",
     "bernoulli",

@@ -1,5 +1,5 @@
 """Rules about windows that are taken by matrices of indices, products that are summed, and results
-of which a slice is used (gather.rules, reduce.rules, slices.rules)."""
+of which a slice is used (windows.rules, gather.rules, reduce.rules, slices.rules)."""
 
 import numpy, onnx, pytest
 from onnx import helper
@@ -32,7 +32,6 @@ def test_windows(tmp_path, shape, axis, rule):
     [
         ([2, 3, 9], [0, 1, 3, 2], []),
         ([2, 3, 4, 9], [0, 1, 2, 4, 3], []),
-        ([2, 3, 4, 1, 9], [0, 2, 1, 5, 4, 3], [[0, 2, 1, 4, 5, 3]]),
         ([2, 3, 9], [0, 2, 3, 1], [[0, 2, 3, 1]]),
     ],
 )
@@ -50,6 +49,84 @@ def test_turned_windows(tmp_path, shape, perm, left):
     made = [n.attribute[0].ints for n in onnx.load(paths[1]).graph.node if n.op_type == "Transpose"]
     assert [list(perm) for perm in made] == left
     agree(*paths, {"x": floats(*shape)})
+
+
+def places(count, between, windows, apart, start=0):
+    """An index that takes `windows` windows of `count` elements."""
+    return start + between * numpy.arange(count)[:, None] + apart * numpy.arange(windows)[None]
+
+
+@pytest.mark.parametrize(
+    "shape, index, rule",
+    [
+        ([9], places(2, 1, 8, 1), "2"),
+        ([2, 9], places(3, 1, 7, 1), "3"),
+        ([2, 3, 20], places(4, 2, 5, 3, start=1), "4"),
+        ([2, 3, 2, 9], places(5, 1, 5, 1), "5"),
+        ([2, 2, 1, 3, 40], places(7, 3, 4, 6), "7"),
+        ([2, 9], places(3, 1, 7, 1).T, "turned-2"),
+        ([2, 3, 17], places(3, 2, 4, 4).T, "turned-3"),
+        ([2, 3, 2, 9], places(3, 2, 5, 1).T, "turned-4"),
+        ([2, 3, 4, 2, 9], places(3, 1, 3, 3).T, "turned-5"),
+    ],
+)
+def test_windows_by_slices(tmp_path, shape, index, rule):
+    nodes = [helper.make_node("Gather", ["x", "i"], ["y"], axis=len(shape) - 1)]
+    y = shape[:-1] + list(index.shape)
+    given = nodes, [tensor("x", shape)], [tensor("y", y)], {"i": index}
+    kinds, *paths = rewritten(tmp_path, *given, rules=[("windows", "gather-slices-" + rule)])
+    count = 3 if rule.startswith("turned") else int(rule)
+    assert "Gather" not in kinds and kinds.count("Slice") == count, kinds
+    agree(*paths, {"x": floats(*shape)})
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        places(3, 1, 7, 1)[:, ::-1],  # windows in falling order
+        places(3, -1, 7, 1, start=2),
+        places(3, 1, 7, 1, start=-3),  # places that count from the end
+        numpy.square(numpy.arange(9) % 3).reshape(3, 3),
+        places(3, 1, 7, 1).reshape(1, 3, 7),
+        numpy.array([[0, 1, 2], [1, 2, 3], [2, 3, 5]]),
+    ],
+)
+def test_other_places_are_no_windows(tmp_path, index):
+    nodes = [helper.make_node("Gather", ["x", "i"], ["y"], axis=1)]
+    y = [2] + list(index.shape)
+    given = nodes, [tensor("x", [2, 9])], [tensor("y", y)], {"i": index}
+    kinds, *paths = rewritten(tmp_path, *given, rules=[("windows", "gather-slices-3")])
+    assert kinds == ["Gather"], kinds
+    agree(*paths, {"x": floats(2, 9)})
+
+
+def runs(length, start, *axes):
+    """An index that takes runs of this length, at (number, step) for each axis."""
+    out = start + numpy.arange(length)
+    for number, step in reversed(axes):
+        out = out + (step * numpy.arange(number)).reshape(-1, *[1] * out.ndim)
+    return out
+
+
+@pytest.mark.parametrize(
+    "size, index, rule",
+    [
+        (40, runs(8, 0, (3, 8)), "1"),
+        (40, runs(4, 0, (3, 8), (4, 4)), "2"),
+        (96, runs(8, 0, (2, 24), (3, 8), (1, 8)), "3"),
+        (40, runs(8, 4, (3, 8)), None),  # they begin between rows
+        (40, runs(8, 8, (3, 8)), None),  # .. behind the start
+        (44, runs(8, 0, (3, 8)), None),
+        (40, runs(8, 0, (3, 4)), None),
+        (40, runs(8, 0, (3, 8))[:, ::-1], None),
+    ],
+)
+def test_runs(tmp_path, size, index, rule):
+    nodes = [helper.make_node("Gather", ["x", "i"], ["y"], axis=0)]
+    given = nodes, [tensor("x", [size])], [tensor("y", list(index.shape))], {"i": index}
+    kinds, *paths = rewritten(tmp_path, *given, rules=[("windows", "gather-runs-" + (rule or "1"))])
+    assert kinds == (["Reshape", "Gather"] if rule else ["Gather"]), kinds
+    agree(*paths, {"x": floats(size)})
 
 
 @pytest.mark.parametrize(

@@ -115,19 +115,49 @@ static bool find_roles(LetterProduct *p) {
     return p->batch.n <= BATCH_MAX;
 }
 
-/* Transposes x, whose axes are named by the letters of `from`, to the order of `to`. */
-static Value reordered(Import *s, Value x, const Term *from, const Term *to) {
-    Poly *perm = ARENA_NEW(s->w->arena, Poly, RANK_MAX);
+/* Sets perm[] to the order of `to` in that of `from`. Returns whether they are the same. */
+static bool find_order(Import *s, const Term *from, const Term *to, Poly perm[]) {
     bool same = true;
     for (int j = 0; j < to->n; j++)
         for (int k = 0; k < from->n; k++)
             if (from->letter[k] == to->letter[j]) perm[j] = poly_int(s->w, k), same &= k == j;
-    if (same) return x;
-    Attr attr = {.ints = {to->n, perm}};
+    return same;
+}
+
+/* The letters whose size is not known to be 1; *size receives their sizes. */
+static Term without_ones(Import *s, const LetterProduct *p, const Term *t, Dims *size) {
+    Term out = {.n = 0};
+    *size = (Dims){.n = 0};
+    for (int j = 0; j < t->n; j++)
+        if (!poly_is(s->w, p->size[t->letter[j]], 1)) {
+            size->v[size->n++] = p->size[t->letter[j]];
+            append(&out, t->letter[j]);
+        }
+    return out;
+}
+
+/* Transposes x, whose axes are named by the letters of `from`, to the order of `to`. Axes of size 1
+   are left out: runtimes move runs of elements, which a last axis of size 1 would make single
+   elements. The result may lack these axes. */
+static Value reordered(Import *s, const LetterProduct *p, Value x, const Term *from,
+                       const Term *to) {
+    Poly *perm = ARENA_NEW(s->w->arena, Poly, RANK_MAX);
+    if (find_order(s, from, to, perm)) return x;
+    Dims size, ignored;
+    const Term kept = without_ones(s, p, from, &size), order = without_ones(s, p, to, &ignored);
+    if (kept.n < from->n && !(x = reshape_to(s, x, size))) return 0;
+    if (find_order(s, &kept, &order, perm)) return x;
+    Attr attr = {.ints = {order.n, perm}};
     const char *why = NULL;
     Value y = node_make(s->w, &op_transpose, &attr, 1, &x, 1, &why);
     if (!y) import_fail(s, "%s", why);
     return y;
+}
+
+static Dims sizes_of(const LetterProduct *p, const Term *t) {
+    Dims d = {.n = t->n};
+    for (int j = 0; j < t->n; j++) d.v[j] = p->size[t->letter[j]];
+    return d;
 }
 
 static Poly joined(Import *s, const LetterProduct *p, const Term *t) {
@@ -142,7 +172,7 @@ static Value as_matrices(Import *s, const LetterProduct *p, int k) {
     const Term *first = k ? &p->summed : &p->rows, *last = k ? &p->columns : &p->summed;
     Term order = *batch;
     extend(&order, first), extend(&order, last);
-    Value x = reordered(s, p->factor[k], &p->term[k], &order);
+    Value x = reordered(s, p, p->factor[k], &p->term[k], &order);
     Dims d = {.n = batch->n + 2};
     for (int j = 0; j < batch->n; j++) d.v[j] = p->size[batch->letter[j]];
     d.v[d.n - 2] = joined(s, p, first), d.v[d.n - 1] = joined(s, p, last);
@@ -173,9 +203,9 @@ static Value pair_ordered(Import *s, LetterProduct *p) {
     if (!y) return 0;
     Term made = p->batch;
     extend(&made, &p->rows), extend(&made, &p->columns);
-    Dims d = {.n = made.n};
-    for (int j = 0; j < made.n; j++) d.v[j] = p->size[made.letter[j]];
-    return (y = reshape_to(s, y, d)) ? reordered(s, y, &made, &p->term[Y]) : 0;
+    y = reshape_to(s, y, sizes_of(p, &made));
+    if (y) y = reordered(s, p, y, &made, &p->term[Y]);
+    return y ? reshape_to(s, y, sizes_of(p, &p->term[Y])) : 0;
 }
 
 static bool has(const Term *t, int letter) {

@@ -127,8 +127,8 @@ static bool is_moderate(int64_t v) {
 }
 
 /* Sets *start and step[] so that the element at i0, i1, .. is *start + step[0] i0 + .., with step 0
-   along axes of size 1. Returns false if the numbers are no such progression, or so large that a sum
-   could overflow. */
+   along axes of size 1. Returns false if the numbers are no such progression, or so large that a
+   sum could overflow. */
 static bool ramp_steps(int rank, const int64_t dim[], const int64_t v[], int64_t n, int64_t *start,
                        int64_t step[]) {
     int64_t apart = 1, at[RANK_MAX] = {0}, expected = *start = v[0];
@@ -147,8 +147,8 @@ static bool ramp_steps(int rank, const int64_t dim[], const int64_t v[], int64_t
     return true;
 }
 
-/* Matches a constant of the graph whose integers are in arithmetic progression along each axis where
-   the rule has `ramp`. */
+/* Matches a constant of the graph whose integers are in arithmetic progression along each axis
+   where the rule has `ramp`. */
 static bool match_ramp(MatchState *s, const Node *ramp, Value value) {
     World *w = s->m->w;
     Type t;

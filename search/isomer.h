@@ -142,10 +142,10 @@ typedef struct IsomerOptions {
 typedef struct IsomerResult {
     int code;
     char message[1024]; /* where and why it failed; else "" */
-    char *table;       /* a table to print that says what was done; NULL on failure */
-    char *report;      /* what was done, as JSON (search/REPORT.md); NULL on failure */
-    char *changes;     /* the texts of `diff` and `explain`; NULL if not asked for */
-    int changed;       /* 1: the output differs from the input */
+    char *table;        /* a table to print that says what was done; NULL on failure */
+    char *report;       /* what was done, as JSON (search/REPORT.md); NULL on failure */
+    char *changes;      /* the texts of `diff` and `explain`; NULL if not asked for */
+    int changed;        /* 1: the output differs from the input */
     /* What the user should know although nothing failed; several warnings are separated by
        semicolons; else "". */
     char warning[300];

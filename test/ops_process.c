@@ -50,9 +50,14 @@ static size_t left(const char *root, const char *group) {
 static void every_containing_group_limits_memory(void **state) {
     (void)state;
     char root[] = "/tmp/isomer-groups-XXXXXX", path[PATH_MAX];
-    static const char *const files[] = {
-        "/a/b/memory.max",     "/a/b/memory.current", "/a/b/memory.stat", "/a/memory.max",
-        "/a/memory.current", "/a/b",                "/a",               "/memory.max"};
+    static const char *const files[] = {"/a/b/memory.max",
+                                        "/a/b/memory.current",
+                                        "/a/b/memory.stat",
+                                        "/a/memory.max",
+                                        "/a/memory.current",
+                                        "/a/b",
+                                        "/a",
+                                        "/memory.max"};
     assert_non_null(mkdtemp(root));
     assert_true(process_group_left(root, "/a/b") == SIZE_MAX);
     for (int k = 6; k >= 5; k--) {

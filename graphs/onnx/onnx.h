@@ -108,13 +108,13 @@ const char *model_node_name(const Model *, NodeId, const char **op_type);
 /* The position in the file, from 0, of the ONNX node that a node was imported from, or -1 if there
    is none. */
 int model_node_index(const Model *, NodeId);
-/* An opaque node of the file: its name, or that of its first output if it has none; its operator; and
-   why the importer does not understand it. */
+/* An opaque node of the file: its name, or that of its first output if it has none; its operator;
+   and why the importer does not understand it. */
 typedef struct OpaqueNode {
     const char *name, *op_type, *reason;
 } OpaqueNode;
-/* Lists the opaque nodes outside subgraphs in the arena, in the order of the file, and returns their
-   number, which is that of model_stats. */
+/* Lists the opaque nodes outside subgraphs in the arena, in the order of the file, and returns
+   their number, which is that of model_stats. */
 int model_opaque_nodes(const Model *, Arena *, OpaqueNode **);
 /* Why the importer left a node or an initializer opaque; NULL if it did not. */
 const char *model_import_reason(const Model *, NodeId);

@@ -103,7 +103,8 @@ static Chosen fastest(Chooser *c, Text *key, const PlanStep *s, const bool known
     Chosen best = {time_algorithm(c, key, s, 0, known, copies, INFINITY), 0};
     if (best.seconds < 0 || isinf(best.seconds)) return c->missing++, (Chosen){model, 0};
     for (int k = 1; k < n; k++) {
-        const double seconds = time_algorithm(c, key, s, k, known, copies, CLEARLY_FASTER * best.seconds);
+        const double seconds =
+            time_algorithm(c, key, s, k, known, copies, CLEARLY_FASTER * best.seconds);
         if (seconds >= 0 && seconds < CLEARLY_FASTER * best.seconds) best = (Chosen){seconds, k};
     }
     return best;

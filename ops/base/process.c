@@ -83,8 +83,8 @@ size_t process_memory_left(void) {
 bool process_file(char *out, size_t room) {
     Dl_info info;
     struct link_map *map = NULL;
-    const bool known = dladdr1((const void *)(uintptr_t)&process_file, &info, (void **)&map,
-                               RTLD_DL_LINKMAP) != 0;
+    const bool known =
+        dladdr1((const void *)(uintptr_t)&process_file, &info, (void **)&map, RTLD_DL_LINKMAP) != 0;
     /* The program itself has no name there. */
     char *whole = realpath(known && map && *map->l_name ? map->l_name : "/proc/self/exe", NULL);
     const bool fits = whole && strlen(whole) < room;

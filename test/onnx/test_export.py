@@ -312,7 +312,9 @@ def test_onnx_of_the_library(tmp_path):
     said = exported(folder, "--format", "onnx", *LIBRARY)
     _, chosen, _, _, rules, written, lost = counts(said)
     left = re.findall(r"(\d+) left out, not expressible", said)
-    reasons = re.findall(r"(\d+) left out, not expressible: a new node (band|eyelike|ramp) cannot", said)
+    reasons = re.findall(
+        r"(\d+) left out, not expressible: a new node (band|eyelike|ramp) cannot", said
+    )
     assert chosen - rules == lost
     # These rules need sizes that no value has.
     assert sum(int(n) for n, _ in reasons) == sum(map(int, left))

@@ -69,9 +69,7 @@ def drawn(kind, shape):
 
 def feed(inputs, n):
     sizes = [[n if size == "n" else size for size in shape] for _, shape in inputs]
-    return {
-        f"x{k}": drawn(kind, shape) for k, ((kind, _), shape) in enumerate(zip(inputs, sizes))
-    }
+    return {f"x{k}": drawn(kind, shape) for k, ((kind, _), shape) in enumerate(zip(inputs, sizes))}
 
 
 @pytest.mark.parametrize("kind, attributes, inputs, constants, rule, made", CASES)

@@ -74,7 +74,8 @@ CUDA_HEADERS := $(foreach h,cuda nvrtc cublasLt cudnn,$(firstword $(wildcard \
 CUDA_FLAGS := $(addprefix -isystem ,$(sort $(patsubst %/,%,$(dir $(CUDA_HEADERS)))))
 CUDA_PLUGIN := $(if $(filter 4,$(words $(CUDA_HEADERS))),$(BUILD)/isomer-cuda.so)
 FOLDERS := ops $(addprefix ops/,backend base core cpu operator) graphs graphs/plan graphs/onnx \
-    $(addprefix graphs/onnx/,file import export) rules search search/show
+    $(addprefix graphs/onnx/,file import export) rules search \
+    $(addprefix search/,runtime command check show)
 # Each family of processors has a file for what differs between them, and files with inner loops for
 # its instruction sets. PROCESSOR=any is plain C.
 PROCESSOR ?= $(patsubst aarch64,arm64,$(firstword $(subst -, ,$(shell $(CC) -dumpmachine))))

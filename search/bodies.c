@@ -12,7 +12,7 @@
 #include "search/folder.h"
 #include "search/optimize.h"
 #include "search/option_table.h"
-#include "search/search_command.h"
+#include "search/command/search_command.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "search/child.h"
 #include "search/folder.h"
 #include "search/helper.h"
-#include "search/target_profile.h"
+#include "search/command/target_profile.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

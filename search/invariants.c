@@ -2,7 +2,7 @@
    their own: nodes that were moved are then inputs of the body's model, and nodes of the graph
    around it, where rules can rewrite them. */
 #include "search/invariants.h"
-#include "search/search_command.h"
+#include "search/command/search_command.h"
 
 bool run_move_invariants(Run *r, Pieces *file) {
     RunStats *s = &r->stats;

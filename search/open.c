@@ -12,7 +12,7 @@
 #include "search/input_data.h"
 #include "search/invariants.h"
 #include "search/option_table.h"
-#include "search/second_opinion.h"
+#include "search/check/second_opinion.h"
 #include "search/show/show.h"
 #include "search/stop.h"
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "search/backtrack.h"
+#include "search/runtime/backtrack.h"
 #include "search/effect.h"
 #include "search/fixpoint.h"
 #include "test/shared/search_fixture.h"

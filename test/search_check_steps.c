@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "graphs/fold.h"
-#include "search/check_steps.h"
+#include "search/check/check_steps.h"
 #include "ops/base/random.h"
 #include "ops/core/element.h"
 #include "search/fixpoint.h"

@@ -2,7 +2,7 @@
    differ in their elements, an output of another size is named as such, and so is the file that
    does not run. */
 #include "ops/base/file.h"
-#include "search/end_to_end.h"
+#include "search/check/end_to_end.h"
 #include "ops/backend/backend.h"
 #include "test/shared/onnx_build.h"
 #include <stdio.h>

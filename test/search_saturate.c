@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "search/derive.h"
-#include "search/extract.h"
-#include "search/saturate.h"
+#include "search/runtime/extract.h"
+#include "search/runtime/saturate.h"
 #include "test/shared/search_fixture.h"
 #include <string.h>
 

@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "search/command_report.h"
-#include "search/price.h"
-#include "search/target.h"
+#include "search/command/command_report.h"
+#include "search/command/price.h"
+#include "search/command/target.h"
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>

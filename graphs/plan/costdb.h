@@ -15,10 +15,10 @@ void costdb_close(CostDb *);
    (search/cost.c) or "stop" (search/stop.h). device: the identity of the back end or of the
    measuring command. key: what was measured, of any length (its hash is stored).
 
-   Most entries are seconds. Those of "stop" are amounts of work, and "target" also has the digest
-   of a target's identity (search/command_target.c), rates of a profile (search/target_profile.c)
-   and marks, whose value is 1 (search/part_time.c). As costdb_put keeps the smaller number, an
-   entry that is not a time must be forgotten before another number is stored. */
+   Most entries are seconds. Those of "stop" are amounts of work, and "target" also has, from
+   search/command/, the digest of a target's identity (command_target.c), rates of a profile
+   (target_profile.c) and marks, whose value is 1 (part_time.c). As costdb_put keeps the smaller
+   number, an entry that is not a time must be forgotten before another number is stored. */
 /* Returns false if there is no such entry. */
 bool costdb_get(CostDb *, const char *kind, const char *device, const char *key, double *seconds);
 /* Stores a time unless the entry has a smaller one. */

@@ -89,12 +89,37 @@ static void an_escape_frees_what_was_made_under_it(void **state) {
     assert_true(mem_bytes() == before);
 }
 
+/* An Escape within another one ends with it, and before what was registered earlier. */
+static void an_escape_may_lie_within_another(void **state) {
+    (void)state;
+    Escape outer = {.error = {0}}, inner = {.error = {0}};
+    Cleanup cleanup[3];
+    char letter[][2] = {"a", "b", "c"};
+    given_back[0] = 0;
+    cleanup_add(&outer, &cleanup[0], note, letter[0]);
+    for (int k = 0; k < 2; k++) { /* it can be used again */
+        escape_within(&inner, &outer);
+        cleanup_add(&inner, &cleanup[1], note, letter[1]);
+        if (k) break;
+        escape_free(&inner);
+        assert_string_equal(given_back, "b");
+        assert_ptr_equal(outer.cleanup, &cleanup[0]);
+    }
+    cleanup_add(&outer, &cleanup[2], note, letter[2]);
+    escape_free(&outer);
+    assert_string_equal(given_back, "bcba");
+    assert_null(inner.cleanup);
+    escape_within(&inner, NULL);
+    escape_free(&inner);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_keep_the_first_and_print_their_place),
         cmocka_unit_test(long_errors_are_cut),
         cmocka_unit_test(the_latest_is_given_back_first),
         cmocka_unit_test(an_escape_frees_what_was_made_under_it),
+        cmocka_unit_test(an_escape_may_lie_within_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,6 +77,13 @@ void cleanup_run(Cleanup *h) {
 
 void escape_free(Escape *escape) {
     while (escape->cleanup) cleanup_run(escape->cleanup);
+    cleanup_cancel(&escape->within);
+}
+
+static void free_inner(void *escape) { escape_free(escape); }
+
+void escape_within(Escape *inner, Escape *outer) {
+    cleanup_add(outer, &inner->within, free_inner, inner);
 }
 
 int error_exit_code(const Error *e) { return e ? kinds[e->kind].code : kinds[E_NONE].code; }

@@ -61,12 +61,17 @@ typedef struct Escape {
     jmp_buf here;
     Error error;
     Cleanup *cleanup; /* the registered ones, latest first */
+    Cleanup within;   /* frees this Escape with the one around it (escape_within) */
 } Escape;
 /* Registers a resource and what releases it. Without an Escape it registers nothing. */
 void cleanup_add(Escape *, Cleanup *, void (*release)(void *), void *what);
 void cleanup_cancel(Cleanup *); /* unregisters it without releasing, if it is registered */
 void cleanup_run(Cleanup *);    /* unregisters it and releases the resource */
 void escape_free(Escape *);     /* releases all that is registered, latest first */
+/* Puts an Escape within another one, until it is freed: if `outer` is taken before, what is
+   registered with the inner one is released, too. The inner one must live in an arena of `outer`,
+   which may be NULL. */
+void escape_within(Escape *inner, Escape *outer);
 /* Jumps to `here` with this error; aborts if escape is NULL. error.kind must be E_NONE before. */
 _Noreturn void escape_raise(Escape *, ErrorKind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

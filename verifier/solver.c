@@ -126,13 +126,15 @@ static Z3_ast goal(Solver *s, const Question *q, int mode) {
                            solver_integer(s, q->member[k].count), zero);
     return Z3_mk_not(s->z, Z3_mk_eq(s->z, Z3_mk_add(s->z, n, v), zero));
 }
+/* Z3 reports a count of more than 32 bits as a double. */
 static uint64_t spent_units(Solver *s, int mode) {
     Z3_stats st = Z3_solver_get_statistics(s->z, s->s[mode]);
     uint64_t r = 0;
     Z3_stats_inc_ref(s->z, st);
     for (unsigned k = 0; k < Z3_stats_size(s->z, st); k++)
         if (!strcmp(Z3_stats_get_key(s->z, st, k), "rlimit count"))
-            r = Z3_stats_get_uint_value(s->z, st, k);
+            r = Z3_stats_is_double(s->z, st, k) ? (uint64_t)Z3_stats_get_double_value(s->z, st, k)
+                                                : Z3_stats_get_uint_value(s->z, st, k);
     Z3_stats_dec_ref(s->z, st);
     return r;
 }

@@ -102,9 +102,79 @@ static void a_budget_may_exceed_32_bits(void **state) {
     count_anew(0);
 }
 
+/* ---- rules */
+
+static const char reals[] = "test/cases/verifier/reals.rules";
+
+/* Rules beside those of the file: one that holds only where n = 1, which is a condition of no use;
+   one whose maximum may be over an empty set, about which the last question is asked. */
+static const char further[] =
+    "rule one-row\n  %x : F [n, m]\nfrom\n  out %x\nto\n  %y = reshape %x shape=[1, m]\n  out %y\n"
+    "rule absorbed-maximum-of-nothing\n"
+    "  %x : F [n]   %y : F [n, m]\n"
+    "from\n"
+    "  %a = relu %x\n"
+    "  %b = neg %y\n"
+    "  out %a %b\n"
+    "to\n"
+    "  %a = relu %x\n"
+    "  %e = reduce_max %y axes=[1]\n"
+    "  %m = max %a %e\n"
+    "  %c = min %a %m\n"
+    "  %b = neg %y\n"
+    "  out %c %b\n";
+static RuleSet all_rules(Arena *a) {
+    RuleSet set = {.arena = a};
+    Error e = {0};
+    assert_true(rules_parse(a, "test", further, strlen(further), &set, &e));
+    assert_true(rules_read(a, reals, &set, &e));
+    return set;
+}
+
+/* Verifies a rule in memory of its own. Returns whether it was given up: also if memory ran out in
+   the caller's arena. */
+static bool gives_up(const Rule *rule, const VerifyOptions *o) {
+    Escape escape = {.error = {.kind = E_NONE}};
+    volatile bool given_up = true;
+    if (!setjmp(escape.here))
+        given_up = verify_rule(arena_new(&escape, 0), rule, o).verdict == VERDICT_UNKNOWN;
+    escape_free(&escape);
+    return given_up;
+}
+static void holds_nothing(const Rule *rule, size_t before, const char *what, int64_t n) {
+    const int left = contexts;
+    contexts = 0;
+    if (left || mem_bytes() != before)
+        fail_msg("%s, %s %lld: %d contexts and %lld bytes are left", rule->name, what, (long long)n,
+                 left, (long long)(mem_bytes() - before));
+}
+
+/* The budget ends with one question, or with another one. */
+static void any_question_may_be_the_last(void **state) {
+    (void)state;
+    Arena *a = arena_new(NULL, 0);
+    RuleSet set = all_rules(a);
+    VerifyOptions o = verify_defaults();
+    int given_up = 0;
+    contexts = 0;
+    o.no_preconditions = o.prove_first = true;
+    for (int k = 0; k < set.n; k += sample_step()) {
+        const size_t before = mem_bytes();
+        for (int n = 1; n == 1 || reports >= n; n += 1 + n / 3) {
+            count_anew(n);
+            given_up += gives_up(&set.v[k], &o);
+            holds_nothing(&set.v[k], before, "question", n);
+        }
+    }
+    count_anew(0);
+    assert_true(given_up > 10);
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_budget_may_exceed_32_bits),
+        cmocka_unit_test(any_question_may_be_the_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -387,26 +387,6 @@ static void attempt_proof(Attempt *a) {
     p->unroll = true; /* five shifted slices then meet a window of five */
     prove_outputs(a);
 }
-/* Returns whether the equality of values is a proof: the right side is defined wherever the left
-   side is, and no maximum may be over an empty set. Otherwise it says why, and which conditions on
-   sizes may help. */
-static bool proof_holds(Attempt *a) {
-    if (a->places && a->refines_exactly) return true;
-    if (a->places && a->prover.maybe_empty) {
-        a->proof.why = "a maximum may be over an empty set";
-        const Lits l = dom_lits(&a->prover, a->prover.inhabited_if);
-        const Symbol *v;
-        for (int k = 0; k < l.n; k++)
-            if (!poly_variables(&a->prover, l.v[k].p, &v))
-                require_condition(a, l.v[k], "definedness");
-        return false;
-    }
-    if (a->places && a->refines) return true;
-    a->proof.why = a->lacks ? a->lacks : "it was not shown where the right side is defined";
-    for (int k = 0; k < a->lack.ncondition; k++)
-        add_missing(a, a->lack.condition[k], "definedness");
-    return false;
-}
 static void same_operations(Attempt *a) { a->exact = outputs_exact(a); }
 /* Tests whether the proof holds for any values of the numbers that their types round. */
 static void for_any_numbers(Attempt *a) {
@@ -430,6 +410,30 @@ static bool stage(Attempt *a, void (*run)(Attempt *)) {
     run(a);
     if (overflow_noted(a->prover.w)) prover_fail(&a->prover, "a size exceeds 64 bits");
     return true;
+}
+/* Requires the conditions on sizes under which no maximum is over an empty set. */
+static void require_inhabited(Attempt *a) {
+    const Lits l = dom_lits(&a->prover, a->prover.inhabited_if);
+    const Symbol *v;
+    for (int k = 0; k < l.n; k++)
+        if (!poly_variables(&a->prover, l.v[k].p, &v))
+            require_condition(a, l.v[k], "definedness");
+}
+/* Returns whether the equality of values is a proof: the right side is defined wherever the left
+   side is, and no maximum may be over an empty set. Otherwise it says why, and which conditions on
+   sizes may help. */
+static bool proof_holds(Attempt *a) {
+    if (a->places && a->refines_exactly) return true;
+    if (a->places && a->prover.maybe_empty) {
+        stage(a, require_inhabited);
+        a->proof.why = "a maximum may be over an empty set";
+        return false;
+    }
+    if (a->places && a->refines) return true;
+    a->proof.why = a->lacks ? a->lacks : "it was not shown where the right side is defined";
+    for (int k = 0; k < a->lack.ncondition; k++)
+        add_missing(a, a->lack.condition[k], "definedness");
+    return false;
 }
 /* Tries to show that both sides do the same operations. This may succeed where forms become too
    large when they are multiplied out. */

@@ -102,9 +102,91 @@ static void a_budget_may_exceed_32_bits(void **state) {
     count_anew(0);
 }
 
-/* ---- rules */
+/* ---- steps */
 
 static const char reals[] = "test/cases/verifier/reals.rules";
+
+typedef struct Check { /* a prover, and an output of a rule as it imports it */
+    World *w;
+    Escape escape;
+    Prover p;
+    SizeFacts facts;
+    NfImport import;
+    Dom ctx;
+    Nf difference; /* of both sides */
+} Check;
+static void check_open(Check *c, const Rule *rule) {
+    Instance i;
+    Error e = {0};
+    int length[RULE_BLOCKS];
+    World *w = graph_world_new(NULL, 0);
+    rule_lengths_first(rule, length);
+    assert_true(rule_instance(w, w->arena, rule, length, &i, &e));
+    assert_true(rule_instance_expand(w, w->arena, &i, &e));
+    assert_true(size_facts(w, w->arena, &i, &c->facts));
+    DType *type = ARENA_NEW(w->arena, DType, i.ninput);
+    for (int k = 0; k < i.ninput; k++) type[k] = value_type(w, i.input[k])->dtype;
+    *c = (Check){.w = w, .facts = c->facts};
+    c->p = (Prover){.w = w,
+                    .arena = w->arena,
+                    .check = switches_all,
+                    .escape = &c->escape,
+                    .solver = solver_new(w, w->arena, 0),
+                    .type = type,
+                    .ninput = i.ninput,
+                    .most_steps = UINT64_MAX};
+    normal_init(&c->p);
+    for (int k = 0; k < c->facts.nfact; k++) solver_assume(c->p.solver, c->facts.fact[k]);
+    c->import = (NfImport){.p = &c->p,
+                           .ninput = i.ninput,
+                           .input = i.input,
+                           .nsolved = c->facts.nsolved,
+                           .from = c->facts.from,
+                           .to = c->facts.to};
+    import_init(&c->import);
+    c->ctx = import_range(&c->import, i.from.out[0]);
+    c->difference = nf_add(&c->p, import_value(&c->import, i.from.out[0]),
+                           nf_scale(&c->p, import_value(&c->import, i.to.out[0]), ratio(-1, 1)));
+}
+static void check_close(Check *c) {
+    normal_done(&c->p);
+    solver_free(c->p.solver);
+    world_free(c->w);
+}
+/* Asks about the difference in so many steps. Returns whether that was enough. */
+static bool ask_in_steps(Check *c, uint64_t steps, int *inside) {
+    c->p.steps = 0;
+    c->p.most_steps = steps;
+    c->escape.error.kind = E_NONE;
+    if (!setjmp(c->escape.here)) return reals_zero(&c->p, c->ctx, c->difference), true;
+    *inside += contexts > 1; /* besides the solver's */
+    c->p.ndecided = c->p.depth = 0;
+    escape_free(&c->escape);
+    return false;
+}
+/* A question about real numbers is given up at any step, also after its context was opened. */
+static void a_question_may_be_given_up(void **state) {
+    (void)state;
+    Arena *a = arena_new(NULL, 0);
+    RuleSet set = {.arena = a};
+    Error e = {0};
+    Check *c = ARENA_NEW(a, Check, 1);
+    int inside = 0;
+    assert_true(rules_read(a, reals, &set, &e));
+    contexts = 0;
+    for (int k = 0; k < set.n; k += 4 * sample_step()) {
+        check_open(c, &set.v[k]);
+        for (uint64_t n = 0; !ask_in_steps(c, n, &inside); n += 1 + n / 8)
+            if (contexts != 1)
+                fail_msg("%s, step %d: %d contexts", set.v[k].name, (int)n, contexts);
+        check_close(c);
+        assert_int_equal(contexts, 0);
+    }
+    assert_true(inside > 20);
+    arena_free(a);
+}
+
+/* ---- rules */
 
 /* Rules beside those of the file: one that holds only where n = 1, which is a condition of no use;
    one whose maximum may be over an empty set, about which the last question is asked. */
@@ -171,10 +253,41 @@ static void any_question_may_be_the_last(void **state) {
     arena_free(a);
 }
 
+static int64_t until_failure;
+static bool armed(void) { return until_failure > 0 && !--until_failure; }
+
+/* A sample of the allocations fail, one in each run. */
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    Arena *a = arena_new(NULL, 0);
+    RuleSet set = all_rules(a);
+    VerifyOptions o = verify_defaults();
+    contexts = 0;
+    o.obligations = true;
+    mem_fail_if(armed);
+    for (int k = 0; k < set.n; k += k ? 16 * sample_step() : 1) {
+        const size_t before = mem_bytes();
+        int given_up = 0;
+        for (int64_t n = 1;; n += 1 + n / 8) {
+            until_failure = n;
+            const bool unknown = gives_up(&set.v[k], &o);
+            if (until_failure) break;
+            given_up += unknown;
+            holds_nothing(&set.v[k], before, "allocation", n);
+        }
+        until_failure = 0;
+        assert_true(given_up > 5);
+    }
+    mem_fail_if(NULL);
+    arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_budget_may_exceed_32_bits),
+        cmocka_unit_test(a_question_may_be_given_up),
         cmocka_unit_test(any_question_may_be_the_last),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,7 +63,7 @@ struct Prover {
     bool unroll;     /* the second attempt: short sums and logarithms of sigmoids are written out */
     bool unrollable; /* there was something that `unroll` writes out */
     Normal *tables;
-    Escape *escape; /* where prover_fail jumps */
+    Escape *escape; /* where prover_fail jumps, whose catcher then calls escape_free */
     const char *why;
     int nsize; /* symbols size[k] known to be at least size_low[k], which is >= 0 */
     const Symbol *size;

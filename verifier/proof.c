@@ -395,20 +395,25 @@ static void for_any_numbers(Attempt *a) {
     a->any_numbers = outputs_equal(a);
 }
 static void classify_proof(Attempt *a) { a->proof.classes = float_classes(a, a->exact); }
+/* Leaves a stage in which the prover gave up. Returns false. */
+static bool leave_stage(Attempt *a) {
+    escape_free(&a->escape);
+    a->proof.why = a->escape.error.reason;
+    trace_line(a->prover.trace, "gave up: %s", a->proof.why);
+    a->escape.error.kind = E_NONE;
+    a->prover.depth = 0;
+    a->prover.ndecided = 0;
+    a->prover.exact = a->prover.lenient = false;
+    return false;
+}
 /* Runs one stage. False: the prover gave up, or a size exceeded 64 bits; what the stage found does
    not count. */
 static bool stage(Attempt *a, void (*run)(Attempt *)) {
-    if (setjmp(a->escape.here)) {
-        a->proof.why = a->escape.error.reason;
-        trace_line(a->prover.trace, "gave up: %s", a->proof.why);
-        a->escape.error.kind = E_NONE;
-        a->prover.depth = 0;
-        a->prover.ndecided = 0;
-        a->prover.exact = a->prover.lenient = false;
-        return false;
-    }
+    if (setjmp(a->escape.here)) return leave_stage(a);
+    escape_within(&a->escape, arena_escape(a->prover.arena));
     run(a);
     if (overflow_noted(a->prover.w)) prover_fail(&a->prover, "a size exceeds 64 bits");
+    escape_free(&a->escape);
     return true;
 }
 /* Requires the conditions on sizes under which no maximum is over an empty set. */
@@ -416,8 +421,7 @@ static void require_inhabited(Attempt *a) {
     const Lits l = dom_lits(&a->prover, a->prover.inhabited_if);
     const Symbol *v;
     for (int k = 0; k < l.n; k++)
-        if (!poly_variables(&a->prover, l.v[k].p, &v))
-            require_condition(a, l.v[k], "definedness");
+        if (!poly_variables(&a->prover, l.v[k].p, &v)) require_condition(a, l.v[k], "definedness");
 }
 /* Returns whether the equality of values is a proof: the right side is defined wherever the left
    side is, and no maximum may be over an empty set. Otherwise it says why, and which conditions on

@@ -272,6 +272,12 @@ static void ignore_error(Z3_context z, Z3_error_code code) {
     (void)z;
     (void)code;
 }
+static void close_context(void *reals) {
+    Reals *r = reals;
+    Z3_solver_dec_ref(r->z, r->s);
+    Z3_del_context(r->z);
+}
+/* The prover may give up before reals_close; its Escape then closes the context. */
 static Reals *reals_open(Prover *p, Dom ctx) {
     Z3_config c = Z3_mk_config();
     Reals *r = ARENA_NEW(p->arena, Reals, 1);
@@ -286,12 +292,10 @@ static Reals *reals_open(Prover *p, Dom ctx) {
     r->point_exists = r->yes = Z3_mk_true(r->z);
     r->s = Z3_mk_solver_for_logic(r->z, Z3_mk_string_symbol(r->z, "QF_NRA"));
     Z3_solver_inc_ref(r->z, r->s);
+    cleanup_add(p->escape, &r->cleanup, close_context, r);
     return r;
 }
-static void reals_close(Reals *r) {
-    Z3_solver_dec_ref(r->z, r->s);
-    Z3_del_context(r->z);
-}
+static void reals_close(Reals *r) { cleanup_run(&r->cleanup); }
 static Z3_ast sign_of(Reals *r, RealSign x) {
     Z3_ast v = translate_form(r, x.nf);
     return x.nonzero ? Z3_mk_not(r->z, real_equal(r, v, r->zero)) : real_le(r, r->zero, v);

@@ -24,6 +24,7 @@ typedef struct Choice {
 typedef struct Reals {
     Prover *p;
     Dom ctx;
+    Cleanup cleanup; /* closes the context */
     Z3_context z;
     Z3_solver s;
     Z3_sort real;

@@ -32,12 +32,19 @@ static void set_limit(Solver *s, int mode, unsigned limit) {
     Z3_solver_set_params(s->z, s->s[mode], p);
     Z3_params_dec_ref(s->z, p);
 }
+static void close_context(void *solver) {
+    Solver *s = solver;
+    for (int m = 0; m < MODES; m++)
+        if (s->s[m]) Z3_solver_dec_ref(s->z, s->s[m]);
+    Z3_del_context(s->z);
+}
 Solver *solver_new(World *w, Arena *arena, uint64_t budget) {
     Solver *s = ARENA_NEW(arena, Solver, 1);
     Z3_config c = Z3_mk_config();
     *s = (Solver){.w = w, .arena = arena, .budget = budget ? budget : SOLVER_BUDGET};
     s->z = Z3_mk_context(c);
     Z3_del_config(c);
+    cleanup_add(arena_escape(arena), &s->cleanup, close_context, s);
     Z3_set_error_handler(s->z, ignore_error);
     s->integer = Z3_mk_int_sort(s->z);
     s->cache = intern_new(arena);
@@ -46,9 +53,7 @@ Solver *solver_new(World *w, Arena *arena, uint64_t budget) {
 }
 void solver_free(Solver *s) {
     if (!s) return;
-    for (int m = 0; m < MODES; m++)
-        if (s->s[m]) Z3_solver_dec_ref(s->z, s->s[m]);
-    Z3_del_context(s->z);
+    cleanup_run(&s->cleanup);
     intern_free(s->cache);
 }
 void solver_trace(Solver *s, Trace *t) { s->trace = t; }

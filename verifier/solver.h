@@ -22,7 +22,8 @@ typedef struct Solver Solver;
 /* The default budget of a proof, in Z3's resource units. */
 enum { SOLVER_BUDGET = 60000000 };
 /* Makes a solver with this budget, in Z3's resource units; 0 means SOLVER_BUDGET. A budget may have
-   64 bits: that of one question has 32, and Z3 adds it to what it has counted before. */
+   64 bits: that of one question has 32, and Z3 adds it to what it has counted before. The arena's
+   Escape frees the solver, too. */
 Solver *solver_new(World *, Arena *, uint64_t budget);
 void solver_free(Solver *);
 void solver_trace(Solver *, Trace *); /* writes each question that is shown to the trace */

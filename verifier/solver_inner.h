@@ -24,6 +24,7 @@ enum {
 struct Solver {
     World *w;
     Arena *arena;
+    Cleanup cleanup; /* closes the context */
     Z3_context z;
     Z3_solver s[MODES];
     unsigned limit[MODES]; /* the resource limit that was last set */

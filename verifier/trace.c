@@ -10,8 +10,10 @@
 enum { LINE_MAX_BYTES = 4000 };
 
 void trace_end(Trace *t) {
-    if (t && t->said) intern_free(t->said);
-    if (t) t->said = NULL;
+    if (!t) return;
+    intern_free(t->said);
+    intern_free(t->named);
+    t->said = t->named = NULL;
 }
 void trace_stage(Trace *t, const char *stage) {
     if (!t) return;
@@ -39,7 +41,7 @@ void trace_line(Trace *t, const char *format, ...) {
 /* Renames the constants of a question in order of appearance, so that equal questions have equal
    text. */
 typedef struct Naming {
-    Intern *seen;       /* the names that Z3 prints */
+    Intern *seen;       /* the names that Z3 prints: Trace.named */
     int n[3];           /* how many there are of each kind */
     const char *number; /* the sort of numbers: Int or Real */
     Text head, body, legend;
@@ -86,7 +88,8 @@ static bool is_known(const Trace *t, const Obligation *o) {
 void trace_obligation(Trace *t, const char *logic, const char *asserted, const char *purpose,
                       TraceName name, void *user) {
     if (!trace_collects(t)) return;
-    Naming g = {.seen = intern_new(t->arena),
+    t->named = intern_new(t->arena);
+    Naming g = {.seen = t->named,
                 .head = text_new(t->arena),
                 .body = text_new(t->arena),
                 .legend = text_new(t->arena),
@@ -104,7 +107,8 @@ void trace_obligation(Trace *t, const char *logic, const char *asserted, const c
     o.purpose = arena_format(t->arena, "%s%s%s: %s", t->of, *t->of ? ", " : "", t->stage, purpose);
     text_add(&all, "; %s\n%s%s", o.purpose, g.legend.data ? g.legend.data : "", g.head.data);
     o.text = all.data;
-    intern_free(g.seen);
+    intern_free(t->named);
+    t->named = NULL;
     trace_line(t, "Z3 %s: %s", o.digest, purpose);
     if (is_known(t, &o)) return;
     ARENA_GROW(t->arena, t->v, t->room, t->n + 1);

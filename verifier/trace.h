@@ -20,13 +20,14 @@ typedef struct Trace {
     const char *stage;  /* what is being shown */
     int n, since, room; /* v[since..n-1] are the obligations of this instance */
     Obligation *v;
-    struct Intern *said; /* the lines written in this stage */
+    /* The lines written in this stage, and the constants named in this obligation. */
+    struct Intern *said, *named;
 } Trace;
 
 /* Begins a stage: what follows shows `stage`. Here and below the trace may be NULL, and then
    nothing happens. */
 void trace_stage(Trace *, const char *stage);
-void trace_end(Trace *);
+void trace_end(Trace *);         /* frees the tables of the stage */
 bool trace_reads(const Trace *); /* are words wanted? */
 /* Adds one line, unless the stage has this line already. */
 void trace_line(Trace *, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -160,14 +160,17 @@ VerifyResult verify_rule(Arena *arena, const Rule *rule, const VerifyOptions *o)
                        .of = "",
                        .stage = "",
                        .collect = o->explain || o->obligations};
-    if (setjmp(v->escape.here)) verify_unknown(v, v->escape.error.reason);
-    else {
+    escape_within(&v->escape, arena_escape(arena));
+    if (setjmp(v->escape.here)) {
+        escape_free(&v->escape); /* first, since the reason takes memory, too */
+        verify_unknown(v, v->escape.error.reason);
+    } else {
         v->w = graph_world_new(&v->escape, o->memory);
         v->work = arena_new(&v->escape, o->memory);
         verify_run(v);
     }
-    if (v->w) world_free(v->w);
-    arena_free(v->work);
+    trace_end(&v->trace);
+    escape_free(&v->escape);
     bool proved = v->result.verdict == VERDICT_PROVED;
     v->result.condition = proved ? v->condition : "";
     if (!proved) v->result.all_ranks = "";

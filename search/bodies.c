@@ -9,7 +9,7 @@
    nothing. */
 #include "search/bodies.h"
 #include "ops/base/file.h"
-#include "search/folder.h"
+#include "ops/base/folder.h"
 #include "search/optimize.h"
 #include "search/option_table.h"
 #include "search/command/search_command.h"

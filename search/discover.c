@@ -3,9 +3,9 @@
    so that little work is lost when the time is over; all that was proved by then is kept. */
 #include "search/discover.h"
 #include "ops/base/file.h"
+#include "ops/base/folder.h"
 #include "rules/installed.h"
 #include "search/child.h"
-#include "search/folder.h"
 #include "search/helper.h"
 #include "search/command/target_profile.h"
 #include <errno.h>

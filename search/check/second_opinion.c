@@ -2,7 +2,7 @@
    helper scripts/compare-onnx compares it with the original there by another runtime. */
 #include "search/input_data.h"
 #include "search/check/second_opinion.h"
-#include "search/folder.h"
+#include "ops/base/folder.h"
 #include "search/helper.h"
 #include <errno.h>
 #include <inttypes.h>

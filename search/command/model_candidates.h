@@ -3,7 +3,7 @@
 #ifndef ISOMER_MODEL_CANDIDATES_H
 #define ISOMER_MODEL_CANDIDATES_H
 #include "ops/base/file.h"
-#include "search/folder.h"
+#include "ops/base/folder.h"
 #include "search/command/price.h"
 #include "search/command/target_profile.h"
 #include "search/command/target.h"

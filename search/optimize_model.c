@@ -1,6 +1,7 @@
 /* optimize_model.c -- the program optimize-model. It parses its options (option_table.h) into
    IsomerOptions, makes one call of the library (isomer.h) and prints the table that the call
    returns. */
+#include "ops/base/interrupt.h"
 #include "ops/base/main.h"
 #include "search/option_table.h"
 #include <signal.h>
@@ -28,31 +29,6 @@ static const ProgramText program = {
             "  optimize-model in.onnx --dry-run --cost flops --diff",
 };
 
-/* Set by the signal handler, and therefore global. IsomerOptions.cancel is an int, which has the
-   size of sig_atomic_t, so a handler may write it. */
-static volatile int interrupted;
-_Static_assert(sizeof(sig_atomic_t) == sizeof(int), "a handler writes an int at once");
-
-/* The first signal ends the search or the run, the second one the run (--keep-best); both leave no
-   temporary files behind. A third one, of either kind, kills the process. */
-static void on_interrupt(int number) {
-    (void)number;
-    if (interrupted < 2) interrupted++;
-    if (interrupted == 2) signal(SIGINT, SIG_DFL), signal(SIGTERM, SIG_DFL);
-}
-
-static void catch_interrupt(void) {
-    struct sigaction action = {.sa_handler = on_interrupt};
-    sigaction(SIGINT, &action, NULL);
-    /* Sent by timeout(1), for example, or when a terminal is closed: the run's files must be
-       removed. So they must when nobody reads what is printed. */
-    sigaction(SIGTERM, &action, NULL);
-    struct sigaction old;
-    if (!sigaction(SIGHUP, NULL, &old) && old.sa_handler != SIG_IGN)
-        sigaction(SIGHUP, &action, NULL);
-    signal(SIGPIPE, SIG_IGN);
-}
-
 static void print_progress(void *user, const char *line) {
     (void)user;
     fprintf(stderr, "%s\n", line);
@@ -60,7 +36,10 @@ static void print_progress(void *user, const char *line) {
 
 static void fill_options(OptimizeOptions *o) {
     optimize_set_lists(o);
-    o->isomer.cancel = &interrupted;
+    /* The first signal ends the search or the run, the second one the run (--keep-best); both leave
+       no temporary files behind. A third one kills the process. */
+    o->isomer.cancel = interrupts_count(2);
+    signal(SIGPIPE, SIG_IGN); /* so that they are removed even if nobody reads what is printed */
     bool terminal = isatty(STDERR_FILENO) && strcmp(o->progress, "never");
     if (!o->quiet && (o->verbose || terminal)) o->isomer.progress = print_progress;
 }
@@ -69,7 +48,6 @@ static int call_library(OptimizeOptions *o, const StringList *files) {
     IsomerResult result;
     const char *out = files->n > 1 ? files->v[1] : NULL;
     fill_options(o);
-    catch_interrupt();
     int code = o->list_rules ? isomer_list_rules(&o->isomer, &result)
                              : isomer_optimize(files->v[0], out, &o->isomer, &result);
     if (code) fprintf(stderr, "optimize-model: %s\n", result.message);

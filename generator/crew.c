@@ -34,14 +34,7 @@ Crew *crew_new(Arena *a, const Space *like, uint64_t seed, int n, Error *e) {
 }
 
 void crew_free(Crew *c) {
-    for (int k = 0; c && k < c->n; k++) {
-        CrewThread *x = &c->thread[k];
-        values_free(x->first);
-        values_free(x->second);
-        lift_free(x->lift);
-        arena_free(x->batch);
-        if (x->w) world_free(x->w);
-    }
+    for (int k = 0; c && k < c->n; k++) escape_free(&c->thread[k].escape);
 }
 
 static void *thread_work(void *user) {

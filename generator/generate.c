@@ -68,10 +68,11 @@ static bool take_task(void *user, uint64_t task) {
 static void write_found(void *user, const Record *r) {
     GenerateWorker *x = user;
     if (x->n == x->room) {
-        Record *more = mem_realloc(x->record, (x->room = x->room ? x->room + x->room / 2 : 4096) *
-                                                  sizeof *more);
+        const size_t room = x->room ? x->room + x->room / 2 : 4096;
+        Record *more = mem_realloc(x->record, room * sizeof *more);
         if (!more) escape_raise(&x->thread->escape, E_MEMORY, "out of memory for terms");
         x->record = more;
+        x->room = room;
     }
     x->record[x->n++] = *r;
     atomic_fetch_add(&x->g->terms, 1);
@@ -235,6 +236,31 @@ static bool generate_levels(Generator *g, Text *out) {
     return true;
 }
 
+static void release(void *generator) {
+    Generator *g = generator;
+    runs_close(&g->runs);
+    for (int k = 0; g->worker && k < g->o->jobs; k++) mem_realloc(g->worker[k].record, 0);
+    crew_free(g->crew);
+    term_classes_free(g->classes);
+}
+
+static bool generate_over_space(Generator *g, Text *out) {
+    const GenerateOptions *o = g->o;
+    space_find_traits(g->s);
+    bool ok = runs_open(&g->runs, o->folder, keys_digest(g), g->error);
+    cleanup_add(arena_escape(g->arena), &g->cleanup, release, g);
+    if (ok) {
+        g->classes = term_classes_new(g->s);
+        g->candidates = candidates_new(g->arena);
+        g->basis = basis_new(g->s, g->arena);
+        g->worker = ARENA_NEW(g->arena, GenerateWorker, o->jobs);
+        g->crew = crew_new(g->arena, g->s, o->seed, o->jobs, g->error);
+    }
+    ok = ok && g->crew && generate_levels(g, out);
+    cleanup_run(&g->cleanup);
+    return ok;
+}
+
 bool generate(const GenerateOptions *o, Arena *a, Text *out, GenerateReport *report, Error *e) {
     Generator *g = ARENA_NEW(a, Generator, 1);
     *report = (GenerateReport){0};
@@ -245,20 +271,7 @@ bool generate(const GenerateOptions *o, Arena *a, Text *out, GenerateReport *rep
     g->start = process_clock();
     g->w = graph_world_new(arena_escape(a), 0);
     g->s = space_read(g->w, o->set, e);
-    bool ok = g->s != NULL;
-    if (ok) {
-        space_find_traits(g->s);
-        g->classes = term_classes_new(g->s);
-        g->candidates = candidates_new(a);
-        g->basis = basis_new(g->s, a);
-        g->worker = ARENA_NEW(a, GenerateWorker, o->jobs);
-        g->crew = crew_new(a, g->s, o->seed, o->jobs, e);
-        ok = g->crew && runs_open(&g->runs, a, o->folder, keys_digest(g), e);
-    }
-    ok = ok && generate_levels(g, out);
-    if (g->classes) runs_close(&g->runs);
-    crew_free(g->crew);
-    term_classes_free(g->classes);
+    const bool ok = g->s && generate_over_space(g, out);
     world_free(g->w);
     report->seconds = process_clock() - g->start;
     report->peak = process_peak();

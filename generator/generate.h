@@ -53,7 +53,9 @@ typedef struct GenerateReport {
     double seconds, lift; /* seconds in total, and for lifting */
     size_t peak;          /* bytes of memory at the peak */
 } GenerateReport;
-/* Runs the generator and appends the rules to *out. Returns false with the reason in the Error. */
+/* Runs the generator and appends the rules to *out. Returns false with the reason in the Error.
+   Whether it fails or memory runs out (the arena's Escape), runs that are not kept in the folder
+   are removed. */
 bool generate(const GenerateOptions *, Arena *, Text *out, GenerateReport *, Error *);
 /* Runs the program generate-rules or, with a link, one process of it. Returns the exit status. */
 int generate_program(int argc, char **argv, const GenerateLink *);

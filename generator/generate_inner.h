@@ -12,6 +12,7 @@ typedef struct Body { /* the text of a rule without its name */
     int size; /* operators on both sides */
 } Body;
 typedef struct Generator {
+    Cleanup cleanup; /* frees what is not in an arena, and removes runs that are not kept */
     const GenerateOptions *o;
     GenerateReport *report;
     Arena *arena;
@@ -28,7 +29,8 @@ typedef struct Generator {
     Crew *crew;
     struct GenerateWorker *worker; /* one for each thread */
     Candidates *candidates;
-    Basis *basis; /* the rules so far, which may imply others */
+    Finding *finding; /* those of a batch */
+    Basis *basis;     /* the rules so far, which may imply others */
     int nbody, body_room;
     Body *body; /* the rules to write */
 } Generator;

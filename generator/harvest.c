@@ -21,13 +21,13 @@ enum {
 /* ---- classes */
 
 typedef struct Batch {
+    Cleanup cleanup; /* frees the lists */
     Generator *g;
     LevelStats *stats;
     size_t n, room, ngroup, group_room;
     Record *record;
     Judgement *judgement;
     size_t *group; /* index of each group's first record */
-    bool ok;
 } Batch;
 
 static size_t group_size(const Batch *b, uint64_t k) {
@@ -41,15 +41,16 @@ static void judge_group(CrewThread *x, void *user, uint64_t k) {
                        b->judgement + b->group[k]);
 }
 
-static void judge_batch(Batch *b) {
+static bool judge_batch(Batch *b) {
     Generator *g = b->g;
-    b->ok = b->ok && crew_run(g->crew, b->ngroup, GRAIN, judge_group, b, g->error);
-    for (size_t k = 0; k < b->ngroup && b->ok; k++)
+    const bool ok = crew_run(g->crew, b->ngroup, GRAIN, judge_group, b, g->error);
+    for (size_t k = 0; k < b->ngroup && ok; k++)
         classes_add_group(g->classes, b->record + b->group[k], group_size(b, k),
                           b->judgement + b->group[k], g->level == g->o->size, b->stats);
     crew_rest(g->crew);
     b->n = b->ngroup = 0;
     generate_tell(g, "classes", b->stats->terms, 0);
+    return ok;
 }
 
 static void *grown_array(Generator *g, void *v, size_t room, size_t size) {
@@ -58,7 +59,7 @@ static void *grown_array(Generator *g, void *v, size_t room, size_t size) {
     return v;
 }
 
-static void add_group(void *user, const Record *r, size_t n) {
+static bool add_group(void *user, const Record *r, size_t n) {
     Batch *b = user;
     while (b->n + n > b->room || b->ngroup == b->group_room) {
         b->room = 2 * b->room + n + BATCH_RECORDS;
@@ -70,17 +71,24 @@ static void add_group(void *user, const Record *r, size_t n) {
     memcpy(b->record + b->n, r, n * sizeof *r);
     b->group[b->ngroup++] = b->n;
     b->n += n;
-    if (b->n >= BATCH_RECORDS) judge_batch(b);
+    return b->n < BATCH_RECORDS || judge_batch(b);
+}
+
+static void batch_free(void *batch) {
+    Batch *b = batch;
+    mem_realloc(b->record, 0);
+    mem_realloc(b->judgement, 0);
+    mem_realloc(b->group, 0);
 }
 
 bool harvest_classes(Generator *g, LevelStats *stats) {
-    Batch b = {.g = g, .stats = stats, .ok = true};
-    bool ok = runs_merge(&g->runs, add_group, &b, g->error);
-    if (ok) judge_batch(&b);
-    mem_realloc(b.record, 0);
-    mem_realloc(b.judgement, 0);
-    mem_realloc(b.group, 0);
-    return ok && b.ok;
+    Batch *b = ARENA_NEW(g->arena, Batch, 1);
+    b->g = g;
+    b->stats = stats;
+    cleanup_add(arena_escape(g->arena), &b->cleanup, batch_free, b);
+    const bool ok = runs_merge(&g->runs, add_group, b, g->error) && judge_batch(b);
+    cleanup_run(&b->cleanup);
+    return ok;
 }
 
 /* ---- candidates */
@@ -105,8 +113,9 @@ static void judge_entry(CrewThread *x, void *user, uint64_t k) {
 
 /* Finds the candidates of the entries from `first` up to but not including `end`. */
 static bool candidates_find(Generator *g, HarvestSource source, uint32_t first, uint32_t end) {
-    CandidateSearch s = {g, source, first, mem_realloc(NULL, BATCH_PARTS * sizeof(Finding))};
-    bool ok = s.finding || error_set(g->error, E_MEMORY, "", "out of memory for candidates");
+    if (!g->finding) g->finding = ARENA_NEW(g->arena, Finding, BATCH_PARTS);
+    CandidateSearch s = {g, source, first, g->finding};
+    bool ok = true;
     for (uint32_t n; ok && s.first < end; s.first += n) {
         n = end - s.first < BATCH_PARTS ? end - s.first : BATCH_PARTS;
         memset(s.finding, 0, n * sizeof *s.finding);
@@ -115,7 +124,6 @@ static bool candidates_find(Generator *g, HarvestSource source, uint32_t first, 
         crew_rest(g->crew);
         generate_tell(g, "candidates", s.first - first + n, end - first);
     }
-    mem_realloc(s.finding, 0);
     return ok;
 }
 

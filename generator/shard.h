@@ -6,31 +6,37 @@
 #ifndef ISOMER_SHARD_H
 #define ISOMER_SHARD_H
 #include "generator/enumerate.h"
+#include "ops/base/folder.h"
 #include <pthread.h>
 #include <stdio.h>
 
 typedef struct SortedRun {
     Record *v; /* the sorted records; NULL: they are on disk */
     size_t n;
-    const char *path;
+    char *path; /* of the file; NULL if there is none */
     FILE *file; /* open, but without a name any more; NULL: opened by its path */
     long at;    /* offset of the records in the file */
 } SortedRun;
-typedef struct Runs {
+typedef struct Runs { /* lists come from mem_realloc, since workers add runs */
     pthread_mutex_t lock;
-    Arena *arena;
-    const char *folder; /* NULL: runs stay in memory */
-    bool temporary;     /* the folder was created by this process because memory was short */
-    uint64_t digest;    /* of what the records depend on: set and seed */
-    int level, n, room;
+    const char *folder;        /* where runs are kept; NULL: nowhere */
+    RunFolder own;             /* for runs that are not kept but do not fit in memory */
+    uint64_t digest;           /* of what the records depend on: set and seed */
+    int level, n, room, named; /* named: how many runs of the level were given a path */
     SortedRun *run;
     uint64_t ndone, done_room; /* ndone: number of tasks covered by runs on disk */
     bool *done;                /* which tasks are covered by runs on disk */
     uint64_t tasks;            /* tasks of the level; known once a worker has counted them */
+    /* The merge in progress: a cursor for each run, as a heap; the class being put together. */
+    int ncursor;
+    struct Cursor *cursor, **heap;
+    Record *group;
+    size_t group_room;
 } Runs;
 
-/* Prepares for runs in the folder, which is created if missing. */
-bool runs_open(Runs *, Arena *, const char *folder, uint64_t digest, Error *);
+/* Prepares for runs in the folder, which is created if missing. runs_close must be called even on
+   failure. */
+bool runs_open(Runs *, const char *folder, uint64_t digest, Error *);
 /* Starts a level and finds its runs on disk. */
 bool runs_begin_level(Runs *, int level, Error *);
 /* Whether a run on disk covers the task. */
@@ -41,9 +47,11 @@ bool runs_is_done(const Runs *, uint64_t task);
 bool runs_add(Runs *, Record *, size_t n, const uint64_t *task, size_t ntask, bool to_disk,
               Error *);
 /* Merges all runs of the level and calls back with each group of records that have the same key.
-   The array is valid only during the call. */
-bool runs_merge(Runs *, void (*group)(void *user, const Record *, size_t n), void *user, Error *);
+   The array is valid only during the call, which may raise an error in an Escape, or set it and
+   return false. */
+typedef bool (*TakeGroup)(void *user, const Record *, size_t n);
+bool runs_merge(Runs *, TakeGroup, void *user, Error *);
 /* Copies the records of run k into a new array from mem_realloc. */
 bool runs_read(const Runs *, int k, Record **, Error *);
-void runs_close(Runs *); /* removes a temporary folder */
+void runs_close(Runs *); /* removes runs that are not kept in a folder */
 #endif

@@ -19,11 +19,12 @@ static void index_grow(Index *x, uint64_t (*hash)(const TermClasses *, uint32_t)
                        const TermClasses *c) {
     uint32_t *old = x->slot, n = x->room;
     if (2 * x->n < x->room) return;
-    x->room = n ? 2 * n : 1024;
-    x->slot = mem_realloc(NULL, x->room * sizeof *x->slot);
-    if (!x->slot)
+    const uint32_t room = n ? 2 * n : 1024;
+    uint32_t *slot = mem_realloc(NULL, room * sizeof *slot);
+    if (!slot)
         escape_raise(arena_escape(c->s->arena), E_MEMORY, "out of memory for the table of classes");
-    memset(x->slot, 0, x->room * sizeof *x->slot);
+    x->slot = memset(slot, 0, room * sizeof *slot);
+    x->room = room;
     for (uint32_t k = 0; k < n; k++) {
         if (!old[k]) continue;
         uint32_t at = (uint32_t)hash(c, old[k] - 1) & (x->room - 1);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -384,6 +385,85 @@ static void a_full_disk_is_an_error(void **state) {
     remove_folder(path);
 }
 
+/* ---- what a run holds */
+
+/* Runs in memory of its own, with sorted runs in a folder under `tmp`. Returns the kind of error,
+   or ERROR_KIND_COUNT if the run holds memory or leaves files. */
+static ErrorKind run_and_release(GenerateOptions o, const char *tmp) {
+    Escape escape = {.error = {0}};
+    static Error error; /* a jump loses local variables */
+    Error *const e = &error;
+    GenerateReport report;
+    error = (Error){0};
+    const size_t before = mem_bytes();
+    setenv("TMPDIR", tmp, 1);
+    if (setjmp(escape.here)) *e = escape.error;
+    else {
+        Arena *a = arena_new(&escape, 0);
+        Text out = text_new(a);
+        generate(&o, a, &out, &report, e);
+    }
+    mem_fail_at(0);
+    escape_free(&escape);
+    unsetenv("TMPDIR");
+    if (mem_bytes() == before && !rmdir(tmp) && !mkdir(tmp, 0700)) return e->kind;
+    fprintf(stderr, "%s: %lld bytes are left, or files\n", e->reason,
+            (long long)(mem_bytes() - before));
+    return ERROR_KIND_COUNT;
+}
+
+/* Whichever allocation fails, on whichever thread, the run ends, and nothing is left of it. */
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    char path[64];
+    folder(path);
+    int failed = 0;
+    for (int64_t n = 1;; n += 1 + n / 16) {
+        int status;
+        pid_t child = fork();
+        if (!child) {
+            GenerateOptions o = defaults;
+            o.memory = 1;
+            o.jobs = 3;
+            mem_fail_at(n);
+            _exit((int)run_and_release(o, path));
+        }
+        waitpid(child, &status, 0);
+        if (!WIFEXITED(status)) fail_msg("allocation %lld: signal %d", (long long)n, status);
+        if (WEXITSTATUS(status) == E_NONE) break;
+        if (WEXITSTATUS(status) != E_MEMORY) fail_msg("allocation %lld", (long long)n);
+        failed++;
+    }
+    assert_true(failed > 50);
+    remove_folder(path);
+}
+
+/* The disk is full when a few runs of the last level are there. */
+static bool is_late(const GenerateProgress *p) { return p->level == 2 && p->done > 4; }
+static void fill_disk(void *user, const GenerateProgress *p) {
+    struct rlimit none = *(struct rlimit *)user;
+    none.rlim_cur = 0;
+    if (is_late(p)) setrlimit(RLIMIT_FSIZE, &none);
+}
+
+/* A run that fails after it has put sorted runs in a folder of its own removes them. */
+static void a_failed_run_leaves_no_files(void **state) {
+    (void)state;
+    char path[64];
+    GenerateOptions o = defaults;
+    struct rlimit old;
+    getrlimit(RLIMIT_FSIZE, &old);
+    o.memory = 1;
+    o.progress = fill_disk;
+    o.user = &old;
+    signal(SIGXFSZ, SIG_IGN);
+    const ErrorKind kind = run_and_release(o, folder(path));
+    setrlimit(RLIMIT_FSIZE, &old);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_int_equal(kind, E_ENVIRONMENT);
+    remove_folder(path);
+}
+
 /* ---- --derive */
 
 static void given_rules_are_derived_or_not(void **state) {
@@ -436,6 +516,8 @@ int main(void) {
         cmocka_unit_test(planted_values),
         cmocka_unit_test(errors_are_clear),
         cmocka_unit_test(a_full_disk_is_an_error),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(a_failed_run_leaves_no_files),
         cmocka_unit_test(given_rules_are_derived_or_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include "generator/generate.h"
 #include "ops/base/file.h"
 #include "ops/base/file_use.h"
+#include "ops/base/interrupt.h"
 #include "ops/base/main.h"
 #include <cjson/cJSON.h>
 #include <stdio.h>
@@ -253,6 +254,7 @@ static bool command_run(GenerateProgram *m) {
     bool first = !m->link || !m->link->rank;
     m->g.progress = first ? progress : NULL;
     m->g.user = m;
+    m->g.cancel = interrupts_count(1); /* the second signal kills the process */
     /* not in an MPI job: if the check failed here, the other processes would wait forever */
     if (!m->link && !files_given_usable(m)) return false;
     bool ok = generate(&m->g, m->arena, &out, &r, &m->error);

@@ -2,6 +2,7 @@
    common counter whenever it has finished some. Each thread has its own World, and keeps its
    results in an arena of its own until crew_rest. */
 #include "generator/crew.h"
+#include "ops/base/interrupt.h"
 #include "ops/base/random.h"
 #include "graphs/world.h"
 #include <string.h>
@@ -20,8 +21,10 @@ static bool thread_open(CrewThread *x, const Space *like, uint64_t seed, Error *
     return true;
 }
 
-Crew *crew_new(Arena *a, const Space *like, uint64_t seed, int n, Error *e) {
+Crew *crew_new(Arena *a, const Space *like, uint64_t seed, int n, const volatile int *cancel,
+               Error *e) {
     Crew *c = ARENA_NEW(a, Crew, 1);
+    c->cancel = cancel;
     c->thread = ARENA_NEW(a, CrewThread, n);
     for (c->n = 0; c->n < n; c->n++) {
         c->thread[c->n].crew = c;
@@ -46,7 +49,10 @@ static void *thread_work(void *user) {
     for (;;) {
         uint64_t from = __atomic_fetch_add(&c->next, c->grain, __ATOMIC_RELAXED);
         if (from >= c->parts) break;
-        for (uint64_t k = from; k < from + c->grain && k < c->parts; k++) c->work(x, c->user, k);
+        for (uint64_t k = from; k < from + c->grain && k < c->parts; k++) {
+            interrupted_raise(c->cancel, &x->escape);
+            c->work(x, c->user, k);
+        }
     }
     x->ok = true;
     return NULL;

@@ -25,15 +25,18 @@ struct Crew {
     /* The current task. */
     CrewWork work;
     void *user;
+    const volatile int *cancel; /* see GenerateOptions */
     uint64_t parts, grain;
     uint64_t next; /* the next part to be taken; accessed atomically */
 };
 /* Creates n threads over the same set as *like. Returns NULL if memory runs out or the set cannot
    be read. */
-Crew *crew_new(Arena *, const Space *like, uint64_t seed, int n, Error *);
+Crew *crew_new(Arena *, const Space *like, uint64_t seed, int n, const volatile int *cancel,
+               Error *);
 void crew_free(Crew *); /* NULL is allowed */
 /* Calls work(thread, user, part) for each part below n. A thread takes `grain` parts at a time; the
-   calling thread is the first of the crew. Returns false if a thread raised an error. */
+   calling thread is the first of the crew. Returns false if a thread raised an error, as each does
+   before its next part if the run is to end. */
 bool crew_run(Crew *, uint64_t n, uint64_t grain, CrewWork work, void *user, Error *);
 void crew_rest(Crew *); /* releases the results of all threads */
 #endif

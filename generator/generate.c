@@ -2,6 +2,7 @@
    sorted runs. The merged runs extend the classes, terms that are equal become candidates, and the
    candidates that smaller rules do not imply are lifted and printed. */
 #include "generator/generate_inner.h"
+#include "ops/base/interrupt.h"
 #include "ops/base/process.h"
 #include "ops/base/random.h"
 #include "graphs/world.h"
@@ -54,6 +55,7 @@ static bool flush(GenerateWorker *x, bool last) {
 
 static bool take_task(void *user, uint64_t task) {
     GenerateWorker *x = user;
+    interrupted_raise(x->g->o->cancel, &x->thread->escape);
     if (task != x->next_task || !x->ok) return false;
     atomic_fetch_add(&x->g->finished, 1);
     if (x == x->g->worker) generate_tell(x->g, "terms", atomic_load(&x->g->finished), 0);
@@ -67,6 +69,7 @@ static bool take_task(void *user, uint64_t task) {
 
 static void write_found(void *user, const Record *r) {
     GenerateWorker *x = user;
+    interrupted_raise(x->g->o->cancel, &x->thread->escape);
     if (x->n == x->room) {
         const size_t room = x->room ? x->room + x->room / 2 : 4096;
         Record *more = mem_realloc(x->record, room * sizeof *more);
@@ -79,7 +82,9 @@ static void write_found(void *user, const Record *r) {
 }
 
 static bool is_representative(void *user, const Code *c) {
-    return classes_is_rep(((GenerateWorker *)user)->g->classes, c);
+    const GenerateWorker *x = user;
+    interrupted_raise(x->g->o->cancel, &x->thread->escape);
+    return classes_is_rep(x->g->classes, c);
 }
 
 static void do_task(CrewThread *thread, void *user, uint64_t k) {
@@ -183,6 +188,7 @@ static bool gather_shards(Generator *g) {
     if (g->o->nshard <= 1 || !g->level) return true;
     if (g->o->link && !g->o->folder) return exchange_runs(g);
     for (;; usleep(50000)) {
+        if (interrupted(g->o->cancel, g->error)) return false;
         if (!runs_begin_level(&g->runs, g->level, g->error)) return false;
         if (g->runs.ndone >= g->runs.tasks) return true;
         generate_tell(g, "waiting for shards", g->runs.ndone, g->runs.tasks);
@@ -247,14 +253,14 @@ static void release(void *generator) {
 static bool generate_over_space(Generator *g, Text *out) {
     const GenerateOptions *o = g->o;
     space_find_traits(g->s);
-    bool ok = runs_open(&g->runs, o->folder, keys_digest(g), g->error);
+    bool ok = runs_open(&g->runs, o->folder, o->cancel, keys_digest(g), g->error);
     cleanup_add(arena_escape(g->arena), &g->cleanup, release, g);
     if (ok) {
         g->classes = term_classes_new(g->s);
         g->candidates = candidates_new(g->arena);
         g->basis = basis_new(g->s, g->arena);
         g->worker = ARENA_NEW(g->arena, GenerateWorker, o->jobs);
-        g->crew = crew_new(g->arena, g->s, o->seed, o->jobs, g->error);
+        g->crew = crew_new(g->arena, g->s, o->seed, o->jobs, o->cancel, g->error);
     }
     ok = ok && g->crew && generate_levels(g, out);
     cleanup_run(&g->cleanup);

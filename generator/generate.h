@@ -30,6 +30,8 @@ typedef struct GenerateOptions {
     /* Where runs are kept, and found again by a repeated run; NULL: nowhere. */
     const char *folder;
     bool exhaustive, all; /* all: also prints rules that others imply */
+    /* The run ends with E_INTERRUPTED once this is not 0 (ops/base/interrupt.h); may be NULL. */
+    const volatile int *cancel;
     /* Called with the progress; may be NULL. */
     void (*progress)(void *user, const GenerateProgress *);
     /* Connects the shards, which then need no folder. Only shard 0 gets the rules. NULL: none. */

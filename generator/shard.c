@@ -4,6 +4,7 @@
 #include "generator/shard.h"
 #include "generator/term_classes.h"
 #include "ops/base/file.h"
+#include "ops/base/interrupt.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -22,8 +23,8 @@ static bool no_memory(Error *e) {
     return error_set(e, E_MEMORY, "", "out of memory for sorted runs");
 }
 
-bool runs_open(Runs *r, const char *folder, uint64_t digest, Error *e) {
-    *r = (Runs){.folder = folder, .digest = digest};
+bool runs_open(Runs *r, const char *folder, const volatile int *cancel, uint64_t digest, Error *e) {
+    *r = (Runs){.folder = folder, .cancel = cancel, .digest = digest};
     pthread_mutex_init(&r->lock, NULL);
     return !folder || folder_make(folder, e);
 }
@@ -261,7 +262,8 @@ static bool merge_records(Runs *r, TakeRecord take, void *user, Error *e) {
     for (int k = n / 2; k >= 0; k--) sift(r->heap, n, k);
     while (n && ok) {
         Cursor *first = r->heap[0];
-        ok = take(user, &first->v[first->at], e) && cursor_step(first, e);
+        ok = !interrupted(r->cancel, e) && take(user, &first->v[first->at], e) &&
+             cursor_step(first, e);
         if (first->at == first->n) r->heap[0] = r->heap[--n];
         sift(r->heap, n, 0);
     }

@@ -19,10 +19,11 @@ typedef struct SortedRun {
 } SortedRun;
 typedef struct Runs { /* lists come from mem_realloc, since workers add runs */
     pthread_mutex_t lock;
-    const char *folder;        /* where runs are kept; NULL: nowhere */
-    RunFolder own;             /* for runs that are not kept but do not fit in memory */
-    uint64_t digest;           /* of what the records depend on: set and seed */
-    int level, n, room, named; /* named: how many runs of the level were given a path */
+    const char *folder;         /* where runs are kept; NULL: nowhere */
+    RunFolder own;              /* for runs that are not kept but do not fit in memory */
+    const volatile int *cancel; /* see GenerateOptions */
+    uint64_t digest;            /* of what the records depend on: set and seed */
+    int level, n, room, named;  /* named: how many runs of the level were given a path */
     SortedRun *run;
     uint64_t ndone, done_room; /* ndone: number of tasks covered by runs on disk */
     bool *done;                /* which tasks are covered by runs on disk */
@@ -36,7 +37,7 @@ typedef struct Runs { /* lists come from mem_realloc, since workers add runs */
 
 /* Prepares for runs in the folder, which is created if missing. runs_close must be called even on
    failure. */
-bool runs_open(Runs *, const char *folder, uint64_t digest, Error *);
+bool runs_open(Runs *, const char *folder, const volatile int *cancel, uint64_t digest, Error *);
 /* Starts a level and finds its runs on disk. */
 bool runs_begin_level(Runs *, int level, Error *);
 /* Whether a run on disk covers the task. */

@@ -438,12 +438,15 @@ static void every_allocation_may_fail(void **state) {
     remove_folder(path);
 }
 
-/* The disk is full when a few runs of the last level are there. */
+/* The disk is full, or the run is stopped, when a few runs of the last level are there. */
 static bool is_late(const GenerateProgress *p) { return p->level == 2 && p->done > 4; }
 static void fill_disk(void *user, const GenerateProgress *p) {
     struct rlimit none = *(struct rlimit *)user;
     none.rlim_cur = 0;
     if (is_late(p)) setrlimit(RLIMIT_FSIZE, &none);
+}
+static void stop_late(void *user, const GenerateProgress *p) {
+    if (is_late(p)) *(volatile int *)user = 1;
 }
 
 /* A run that fails after it has put sorted runs in a folder of its own removes them. */
@@ -462,6 +465,30 @@ static void a_failed_run_leaves_no_files(void **state) {
     signal(SIGXFSZ, SIG_DFL);
     assert_int_equal(kind, E_ENVIRONMENT);
     remove_folder(path);
+}
+
+/* A run that is stopped keeps what it finished if it has a folder for it, and nothing else. */
+static void a_stopped_run_leaves_what_is_kept(void **state) {
+    (void)state;
+    char path[64], kept[64];
+    for (int k = 0; k < 2; k++) {
+        volatile int stop = 0;
+        GenerateOptions o = defaults;
+        o.memory = 1;
+        o.jobs = 2;
+        o.folder = k ? folder(kept) : NULL;
+        o.cancel = &stop;
+        o.progress = stop_late;
+        o.user = (void *)&stop;
+        assert_int_equal(run_and_release(o, folder(path)), E_INTERRUPTED);
+        remove_folder(path);
+        if (!k) continue;
+        assert_int_equal(rmdir(kept), -1);
+        o.progress = NULL;
+        stop = 0;
+        same(&defaults, &o);
+        remove_folder(kept);
+    }
 }
 
 /* ---- --derive */
@@ -518,6 +545,7 @@ int main(void) {
         cmocka_unit_test(a_full_disk_is_an_error),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(a_failed_run_leaves_no_files),
+        cmocka_unit_test(a_stopped_run_leaves_what_is_kept),
         cmocka_unit_test(given_rules_are_derived_or_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,9 @@
 """Whole runs of generate-rules write the same bytes however the work is divided or interrupted,
 find the same classes with any seed, and find with representatives alone what all terms give."""
 
-import json, os, random, shutil, subprocess, time
+import json, os, random, shutil, signal, subprocess, time
 import pytest
+from conftest import SLOWER
 from small_models import ASAN
 from test_generator import BUILD, generate
 
@@ -82,6 +83,36 @@ def kill_and_resume(size, kills, longest, folder, seed):
 def test_killed_runs_go_on(alone, tmp_path):
     killed, text = kill_and_resume(3, 4, 1.5, tmp_path, 1)
     assert killed and text == alone
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_signal_ends_a_run(alone, kept, number, tmp_path):
+    """Sorted runs that nobody asked for are removed; with --resume they stay and are used again."""
+    folders = tmp_path / "temporary", tmp_path / "kept"
+    for folder in folders:
+        folder.mkdir()
+    command = [f"{BUILD}/generate-rules", *TASO, "--memory-limit", "1K", "-j", "2", "-q"]
+    more = ["--resume", folders[1]] if kept else []
+    process = subprocess.Popen(
+        [*command, "--size", "3" if kept else "4", *more],
+        env=dict(os.environ, TMPDIR=str(folders[0])),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for _ in range(6000):
+        if sum("level-3" in file.name for file in folders[kept].rglob("*")) > 5:
+            break
+        time.sleep(0.01)
+    process.send_signal(number)
+    said = process.communicate(timeout=30 * SLOWER)[1]
+    assert process.returncode == 130, said
+    assert said == "generate-rules: stopped by a signal (interrupted)\n"
+    assert not list(folders[0].iterdir())
+    assert any(folders[1].iterdir()) == kept
+    if kept:
+        assert generate(*TASO, "--size", 3, "--memory-limit", "1K", *more) == alone
 
 
 @pytest.mark.skipif(os.environ.get("ISOMER_HEAVY") != "1", reason="takes minutes: make test-heavy")

@@ -1,5 +1,5 @@
 """Rules about windows that are taken by matrices of indices, products that are summed, and results
-of which a slice is used (windows.rules, gather.rules, reduce.rules, slices.rules)."""
+of which a slice is used (gather.rules, reduce.rules, slices.rules)."""
 
 import numpy, onnx, pytest
 from onnx import helper
@@ -74,7 +74,7 @@ def test_windows_by_slices(tmp_path, shape, index, rule):
     nodes = [helper.make_node("Gather", ["x", "i"], ["y"], axis=len(shape) - 1)]
     y = shape[:-1] + list(index.shape)
     given = nodes, [tensor("x", shape)], [tensor("y", y)], {"i": index}
-    kinds, *paths = rewritten(tmp_path, *given, rules=[("windows", "gather-slices-" + rule)])
+    kinds, *paths = rewritten(tmp_path, *given, rules=[("gather", "gather-slices-" + rule)])
     count = 3 if rule.startswith("turned") else int(rule)
     assert "Gather" not in kinds and kinds.count("Slice") == count, kinds
     agree(*paths, {"x": floats(*shape)})
@@ -95,7 +95,7 @@ def test_other_places_are_no_windows(tmp_path, index):
     nodes = [helper.make_node("Gather", ["x", "i"], ["y"], axis=1)]
     y = [2] + list(index.shape)
     given = nodes, [tensor("x", [2, 9])], [tensor("y", y)], {"i": index}
-    kinds, *paths = rewritten(tmp_path, *given, rules=[("windows", "gather-slices-3")])
+    kinds, *paths = rewritten(tmp_path, *given, rules=[("gather", "gather-slices-3")])
     assert kinds == ["Gather"], kinds
     agree(*paths, {"x": floats(2, 9)})
 
@@ -124,7 +124,7 @@ def runs(length, start, *axes):
 def test_runs(tmp_path, size, index, rule):
     nodes = [helper.make_node("Gather", ["x", "i"], ["y"], axis=0)]
     given = nodes, [tensor("x", [size])], [tensor("y", list(index.shape))], {"i": index}
-    kinds, *paths = rewritten(tmp_path, *given, rules=[("windows", "gather-runs-" + (rule or "1"))])
+    kinds, *paths = rewritten(tmp_path, *given, rules=[("gather", "gather-runs-" + (rule or "1"))])
     assert kinds == (["Reshape", "Gather"] if rule else ["Gather"]), kinds
     agree(*paths, {"x": floats(size)})
 

@@ -144,10 +144,10 @@ static bool send_runs(Generator *g, int to) {
     for (int k = 0; k < g->nown_runs && ok; k++) {
         Record *v = NULL;
         Parcel p = {g->runs.run[k].n, true};
-        if (!runs_read(&g->runs, k, &v, g->error)) return mem_realloc(v, 0), false;
+        if (!runs_read(&g->runs, k, &v, g->error)) return mem_free(v), false;
         ok = (l->send(l->user, to, &p, sizeof p) && l->send(l->user, to, v, p.n * sizeof *v)) ||
              link_lost(g);
-        mem_realloc(v, 0);
+        mem_free(v);
     }
     return ok && (l->send(l->user, to, &(Parcel){0, false}, sizeof(Parcel)) || link_lost(g));
 }
@@ -160,7 +160,7 @@ static bool receive_runs(Generator *g, int from) {
         if (!p.more) return true;
         Record *v = mem_realloc(NULL, (p.n + 1) * sizeof *v);
         if (!v) return error_set(g->error, E_MEMORY, "", "out of memory for terms");
-        if (!l->receive(l->user, from, v, p.n * sizeof *v)) return mem_realloc(v, 0), link_lost(g);
+        if (!l->receive(l->user, from, v, p.n * sizeof *v)) return mem_free(v), link_lost(g);
         g->received += p.n * sizeof *v;
         if (!runs_add(&g->runs, v, p.n, NULL, 0, g->received > g->o->memory / 2, g->error))
             return false;
@@ -245,7 +245,7 @@ static bool generate_levels(Generator *g, Text *out) {
 static void release(void *generator) {
     Generator *g = generator;
     runs_close(&g->runs);
-    for (int k = 0; g->worker && k < g->o->jobs; k++) mem_realloc(g->worker[k].record, 0);
+    for (int k = 0; g->worker && k < g->o->jobs; k++) mem_free(g->worker[k].record);
     crew_free(g->crew);
     term_classes_free(g->classes);
 }

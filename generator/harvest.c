@@ -76,9 +76,9 @@ static bool add_group(void *user, const Record *r, size_t n) {
 
 static void batch_free(void *batch) {
     Batch *b = batch;
-    mem_realloc(b->record, 0);
-    mem_realloc(b->judgement, 0);
-    mem_realloc(b->group, 0);
+    mem_free(b->record);
+    mem_free(b->judgement);
+    mem_free(b->group);
 }
 
 bool harvest_classes(Generator *g, LevelStats *stats) {

@@ -50,10 +50,10 @@ static char *new_path(Runs *r, const char *end, Error *e) {
 
 /* Frees what a run holds, and removes its file unless it is kept. */
 static void release(const Runs *r, SortedRun *x) {
-    mem_realloc(x->v, 0);
+    mem_free(x->v);
     if (x->file) fclose(x->file);
     else if (x->path && !r->folder) unlink(x->path);
-    mem_realloc(x->path, 0);
+    mem_free(x->path);
     *x = (SortedRun){0};
 }
 /* Takes the run over, also on failure. */
@@ -169,7 +169,7 @@ static bool write_run(const Runs *r, SortedRun *run, const uint64_t *task, size_
     if (ok) ok = !rename(part, run->path);
     else errno = why, unlink(part);
     if (!ok) return file_failed(e, run->path, "cannot write a run");
-    run->v = mem_realloc(run->v, 0);
+    mem_free(run->v), run->v = NULL;
     return true;
 }
 
@@ -215,7 +215,7 @@ static bool cursor_open(Cursor *c, const SortedRun *run, Error *e) {
 }
 static void cursor_close(Cursor *c) {
     if (c->file && c->file != c->run->file) fclose(c->file);
-    mem_realloc(c->buffer, 0);
+    mem_free(c->buffer);
 }
 static bool cursor_step(Cursor *c, Error *e) {
     return ++c->at < c->n || !c->file || c->next == c->run->n || refill(c, e);
@@ -247,8 +247,8 @@ static bool merge_begin(Runs *r, int many, Error *e) {
 }
 static void merge_end(Runs *r) {
     for (int k = 0; k < r->ncursor; k++) cursor_close(&r->cursor[k]);
-    r->cursor = mem_realloc(r->cursor, 0);
-    r->heap = mem_realloc(r->heap, 0);
+    mem_free(r->cursor), r->cursor = NULL;
+    mem_free(r->heap), r->heap = NULL;
     r->ncursor = 0;
 }
 
@@ -349,9 +349,9 @@ bool runs_read(const Runs *r, int k, Record **v, Error *e) {
 void runs_close(Runs *r) {
     merge_end(r);
     forget_runs(r, r->n);
-    mem_realloc(r->run, 0);
-    mem_realloc(r->done, 0);
-    mem_realloc(r->group, 0);
+    mem_free(r->run);
+    mem_free(r->done);
+    mem_free(r->group);
     folder_remove(&r->own);
     pthread_mutex_destroy(&r->lock);
 }

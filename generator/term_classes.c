@@ -31,7 +31,7 @@ static void index_grow(Index *x, uint64_t (*hash)(const TermClasses *, uint32_t)
         while (x->slot[at]) at = (at + 1) & (x->room - 1);
         x->slot[at] = old[k];
     }
-    mem_realloc(old, 0);
+    mem_free(old);
 }
 static void index_add(Index *x, uint64_t (*hash)(const TermClasses *, uint32_t),
                       const TermClasses *c, uint32_t entry) {
@@ -115,13 +115,13 @@ TermClasses term_classes_view(const TermClasses *c, Space *s, Values *first, Val
 }
 void term_classes_free(TermClasses *c) {
     if (!c) return;
-    mem_realloc(c->rep, 0);
-    mem_realloc(c->member, 0);
-    mem_realloc(c->symmetry, 0);
-    mem_realloc(c->symmetry_by_code.slot, 0);
-    mem_realloc(c->by_key.slot, 0);
-    mem_realloc(c->by_code.slot, 0);
-    mem_realloc(c->member_by_code.slot, 0);
+    mem_free(c->rep);
+    mem_free(c->member);
+    mem_free(c->symmetry);
+    mem_free(c->symmetry_by_code.slot);
+    mem_free(c->by_key.slot);
+    mem_free(c->by_code.slot);
+    mem_free(c->member_by_code.slot);
 }
 
 /* ---- equality of two terms */

@@ -30,9 +30,9 @@ static bool fill_versions(Run *r, IsomerResult *out) {
 void isomer_options(IsomerOptions *o) { *o = optimize_defaults(); }
 
 void isomer_result_free(IsomerResult *r) {
-    mem_realloc(r->table, 0);
-    mem_realloc(r->report, 0);
-    mem_realloc(r->changes, 0);
+    mem_free(r->table);
+    mem_free(r->report);
+    mem_free(r->changes);
     r->table = r->report = r->changes = NULL;
 }
 
@@ -64,7 +64,7 @@ static int call_guarded(const char *in, const char *out, const char *beside, con
     locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     if (!c || !plain) {
         if (plain) freelocale(plain);
-        mem_realloc(c, 0);
+        mem_free(c);
         snprintf(result->message, sizeof result->message, "out of memory");
         return result->code = 4;
     }
@@ -92,7 +92,7 @@ static int call_guarded(const char *in, const char *out, const char *beside, con
     }
     escape_free(&c->escape);
     result->code = error_exit_code(&c->error);
-    mem_realloc(c, 0);
+    mem_free(c);
     uselocale(host);
     freelocale(plain);
     return result->code;

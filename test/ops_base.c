@@ -1,5 +1,5 @@
-/* ops_base.c -- tests arenas, interning, random numbers and scanning. Each allocation of a small run
-   fails once, and freeing returns the count of bytes to its earlier value. */
+/* ops_base.c -- tests arenas, interning, random numbers and scanning. Each allocation of a small
+   run fails once, and freeing returns the count of bytes to its earlier value. */
 #include "ops/base/heap.h"
 #include "ops/base/intern.h"
 #include "ops/base/random.h"

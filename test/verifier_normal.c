@@ -292,7 +292,7 @@ static void close_check(Check *c) {
     normal_done(&c->p);
     solver_free(c->p.solver);
     trial_close(&c->t);
-    mem_realloc(c, 0);
+    mem_free(c);
 }
 static void check_rule(const Rule *rule, const int length[], bool exact, bool *covered) {
     Check *c = open_check(rule, length, exact);

@@ -50,9 +50,10 @@ const char *verdict_print(Arena *a, int index, const char *id, const char *name,
     add_text(x, "counterexample", r->counterexample);
     add_text(x, "why", r->why);
     char *text = cJSON_PrintUnformatted(x);
-    const char *kept = text ? arena_string(a, text, strlen(text)) : "null";
-    cJSON_free(text);
     cJSON_Delete(x);
+    if (!text) escape_raise(arena_escape(a), E_MEMORY, "no memory for a verdict");
+    const char *kept = arena_string(a, text, strlen(text));
+    cJSON_free(text);
     return kept;
 }
 static const char *text_of(Arena *a, const cJSON *x, const char *name, const char *none) {

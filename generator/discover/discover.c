@@ -151,7 +151,7 @@ static bool collect_answers(const Discovery *x, Text *rules, DiscoverReport *r, 
             good = error_set(e, d->error.kind, x->q->v[k].id, "%s", what);
         }
         if (d->rules && good) text_add(rules, "%s", d->rules);
-        mem_realloc(d->rules, 0);
+        mem_free(d->rules);
         r->asked += d->asked;
         r->resumed += d->resumed;
         r->large += d->large;

@@ -138,7 +138,7 @@ void costdb_close(CostDb *d) {
     sqlite3_finalize(d->put);
     sqlite3_finalize(d->forget);
     sqlite3_close(d->db);
-    mem_realloc(d, 0);
+    mem_free(d);
 }
 
 static void bind_key(sqlite3_stmt *s, const char *kind, const char *device, const char key[33]) {

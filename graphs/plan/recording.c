@@ -63,7 +63,7 @@ bool recording_make(Recording *y, const Running *r, bool marked) {
 void recording_free(Recording *y, const Backend *b) {
     for (int k = 0; k < y->n; k++)
         if (y->stretch[k].kernel) b->forget(y->stretch[k].kernel);
-    mem_realloc(y->stretch, 0);
+    mem_free(y->stretch);
     *y = (Recording){0};
 }
 

@@ -32,10 +32,10 @@ static void host_free(HostStep *h) {
     if (h->workspace) h->cpu->release(h->device, h->workspace);
     for (int k = 0; h->at && k < h->nslot; k++)
         if (h->at[k].memory) h->cpu->release(h->device, h->at[k].memory);
-    mem_realloc(h->at, 0);
-    mem_realloc(h->slot, 0);
-    mem_realloc(h->view, 0);
-    mem_realloc(h, 0);
+    mem_free(h->at);
+    mem_free(h->slot);
+    mem_free(h->view);
+    mem_free(h);
 }
 
 static HostStep *host_new(int nview) {

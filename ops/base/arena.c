@@ -76,11 +76,15 @@ size_t mem_bytes(void) { return atomic_load(&in_use); }
 
 void *mem_realloc(void *p, size_t bytes) {
     const size_t before = malloc_usable_size(p);
-    void *q = NULL;
-    if (!bytes) free(p);
-    else if (must_fail() || !(q = realloc(p, bytes))) return NULL;
+    void *q = must_fail() ? NULL : realloc(p, bytes);
+    if (!q) return NULL;
     atomic_fetch_add_explicit(&in_use, malloc_usable_size(q) - before, memory_order_relaxed);
     return q;
+}
+
+void mem_free(void *p) {
+    atomic_fetch_sub_explicit(&in_use, malloc_usable_size(p), memory_order_relaxed);
+    free(p);
 }
 
 static void arena_cleanup(void *arena) { arena_free(arena); }
@@ -94,7 +98,7 @@ Arena *arena_new(Escape *escape, size_t limit) {
 }
 
 static void drop_spares(Arena *a) {
-    while (a->spare) mem_realloc(a->chunks[a->count + --a->spare].data, 0);
+    while (a->spare) mem_free(a->chunks[a->count + --a->spare].data);
     a->spare_bytes = 0;
 }
 
@@ -115,8 +119,8 @@ void arena_free(Arena *a) {
     cleanup_cancel(&a->cleanup);
     while (a->count) pop(a);
     drop_spares(a);
-    mem_realloc(a->chunks, 0);
-    mem_realloc(a, 0);
+    mem_free(a->chunks);
+    mem_free(a);
 }
 
 void arena_keep(Arena *a) {

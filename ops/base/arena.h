@@ -33,9 +33,10 @@ void arena_reset(Arena *, ArenaMark); /* frees everything allocated since the ma
 size_t arena_bytes(const Arena *);
 Escape *arena_escape(const Arena *);
 
-/* All allocation of the project goes through this function. Like realloc, but 0 bytes frees the
-   memory and returns NULL; NULL also means that memory ran out. */
+/* All allocation of the project goes through this function, except that of libraries and of back
+   ends that are plug-ins. Like realloc, with bytes > 0; NULL means that memory ran out. */
 void *mem_realloc(void *, size_t bytes);
+void mem_free(void *);  /* frees what mem_realloc returned; NULL is allowed */
 size_t mem_bytes(void); /* in use by all threads, as rounded up by the system's allocator */
 /* For tests: the n-th allocation from now on fails, once; with n = 0 none fails. Until this is
    called, n is the value of the environment variable ISOMER_FAIL_ALLOC. */

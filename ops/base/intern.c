@@ -46,9 +46,9 @@ Intern *intern_new(Arena *arena) {
 void intern_free(Intern *t) {
     if (!t) return;
     cleanup_cancel(&t->cleanup);
-    mem_realloc(t->slots, 0);
-    mem_realloc(t->records, 0);
-    mem_realloc(t, 0);
+    mem_free(t->slots);
+    mem_free(t->records);
+    mem_free(t);
 }
 
 static uint32_t tag_of(uint64_t hash) { return (uint32_t)(hash >> 32); }
@@ -84,7 +84,7 @@ static void grow_slots(Intern *t) {
         uint64_t hash = t->records[id - 1].hash;
         *slot_of(slots, size - 1, hash, 0) = (Slot){tag_of(hash), id};
     }
-    mem_realloc(t->slots, 0);
+    mem_free(t->slots);
     t->slots = slots;
     t->mask = size - 1;
 }

@@ -8,7 +8,7 @@
 static void free_columns(void *world) {
     World *w = world;
     for (int c = 0; c < w->ncolumn; c++) {
-        (void)mem_realloc(w->column[c]->data, 0);
+        mem_free(w->column[c]->data);
         *w->column[c] = (Column){0};
     }
 }

@@ -55,13 +55,13 @@ static bool environment_set(const char *name, const char *value, Saved *before) 
     if (old && !before->value) return false;
     if (old) memcpy(before->value, old, bytes);
     if (!(value ? setenv(name, value, 1) : unsetenv(name))) return true;
-    before->value = mem_realloc(before->value, 0);
+    mem_free(before->value), before->value = NULL;
     return false;
 }
 static void environment_restore(Saved *s) {
     if (s->value) setenv(s->name, s->value, 1);
     else unsetenv(s->name);
-    s->value = mem_realloc(s->value, 0);
+    mem_free(s->value), s->value = NULL;
 }
 
 /* Opens the serial build if there is one: threads of its own would compete with ours. */
@@ -124,7 +124,7 @@ Blas *blas_open(const BlasOptions *o, char *why, size_t n) {
 void blas_close(Blas *b) {
     if (!b) return;
     dlclose(b->library);
-    mem_realloc(b, 0);
+    mem_free(b);
 }
 
 void blas_identity(const Blas *b, char *text, size_t n) {

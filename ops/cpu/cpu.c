@@ -89,7 +89,7 @@ static void cpu_close(Device *d) {
     team_free(d->team);
     blas_close(d->blas);
     dnn_close(d->dnn);
-    mem_realloc(d, 0);
+    mem_free(d);
 }
 static Device *cpu_open(const char *text, char *why, size_t n) {
     CpuOptions o;

@@ -49,7 +49,7 @@ void dnn_close(Dnn *d) {
     if (!d) return;
     for (int i = 0; i < d->nstream; i++) dnnl_stream_destroy(d->stream[i]);
     dnnl_engine_destroy(d->engine);
-    mem_realloc(d, 0);
+    mem_free(d);
 }
 void dnn_identity(const Dnn *d, char *text, size_t n) {
     const dnnl_version_t *v = dnnl_version();

@@ -61,7 +61,7 @@ static Chunk *chunk_new(size_t bytes, bool small) {
                                                       : CHUNK;
     Chunk *c = mem_realloc(NULL, sizeof *c);
     char *memory = c ? mem_realloc(NULL, size + align) : NULL;
-    if (!memory) return mem_realloc(c, 0);
+    if (!memory) return mem_free(c), NULL;
     char *from = memory + (align - (uintptr_t)memory % align);
     if (!small) madvise(from, size, MADV_HUGEPAGE); /* if refused, nothing is lost */
     *c = (Chunk){.memory = memory, .first = block_at(from, NULL, c)};
@@ -103,6 +103,6 @@ void pages_drop(Device *d, void *bytes) {
     if (c->first->taken || c->first->after->after) return;
     while (*at != c) at = &(*at)->next;
     *at = c->next;
-    mem_realloc(c->memory, 0);
-    mem_realloc(c, 0);
+    mem_free(c->memory);
+    mem_free(c);
 }

@@ -152,5 +152,5 @@ void team_free(Team *t) {
     pthread_cond_destroy(&t->wake);
     pthread_cond_destroy(&t->done);
     pthread_mutex_destroy(&t->lock);
-    mem_realloc(t, 0);
+    mem_free(t);
 }

@@ -190,7 +190,7 @@ static EndToEnd one_sample(const EndToEndOptions *o, int sample, Difference *d, 
     if (!setjmp(escape.here)) verdict = run_both(&escape, h, d, e);
     else *e = escape.error;
     escape_free(&escape);
-    mem_realloc(h, 0);
+    mem_free(h);
     return verdict;
 }
 

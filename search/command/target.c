@@ -76,7 +76,7 @@ Target *target_start(const char *command, double memory, Error *e) {
     if (!t) return start_fails(e), NULL;
     *t = (Target){.command = command, .memory = memory};
     if (start_process(t, e)) return t;
-    mem_realloc(t, 0);
+    mem_free(t);
     return NULL;
 }
 
@@ -281,5 +281,5 @@ void target_stop(Target *t) {
         waited += 20;
     }
     end_process(t, !how.si_pid);
-    mem_realloc(t, 0);
+    mem_free(t);
 }

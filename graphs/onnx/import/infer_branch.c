@@ -109,7 +109,7 @@ static int branch_forced(Model *m, int node) {
     bool done = try_both(t, m, file, possible);
     Error error = t->escape.error;
     escape_free(&t->escape);
-    mem_realloc(t, 0);
+    mem_free(t);
     if (!done) escape_raise(escape, error.kind, "%s", error.reason);
     return possible[0] == possible[1] ? -1 : possible[1];
 }

@@ -57,6 +57,11 @@ def test_equal_places_are_timed_once(run, pricing, tmp_path):
     assert max(place["count"] for place in said["places"]) >= 2
 
 
+# The way back, which would make a batch normalization of what another rule writes as a product and a
+# sum, is left out where tests tell the two apart.
+NOT_BACK = ["--disable", "channel-affine-batchnorm"]
+
+
 def chain(path):
     """A model of a batch normalization, a multiplication and an addition for each channel."""
     rng = numpy.random.default_rng(3)
@@ -82,7 +87,7 @@ def test_rules_that_gain_only_together_are_found(run, pricing, tmp_path):
 rest = {"Mul", "Add"} & set(kinds(graph))
 return 2.0 if rest else 1.0
 """
-    done, out, said = run(chain(tmp_path / "m.onnx"), *pricing(body))
+    done, out, said = run(chain(tmp_path / "m.onnx"), *NOT_BACK, *pricing(body))
     assert not {"Mul", "Add"} & {node.op_type for node in out.graph.node}, done.stdout
     assert len(said["rules"]) >= 2
 
@@ -286,7 +291,7 @@ first, seen[path] = path not in seen, 1
 scaled = "BatchNormalization" in found
 return ({first} if scaled else 1.71) if first else ({later} if scaled else 1.6)
 """
-    target = pricing(body)
+    target = [*NOT_BACK, *pricing(body)]
     done, out, said = run(chain(tmp_path / "m.onnx"), *target)
     assert said["changed"], done.stdout
     assert "BatchNormalization" not in [node.op_type for node in out.graph.node], done.stdout

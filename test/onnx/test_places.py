@@ -57,8 +57,8 @@ def test_equal_places_are_timed_once(run, pricing, tmp_path):
     assert max(place["count"] for place in said["places"]) >= 2
 
 
-# The way back, which would make a batch normalization of what another rule writes as a product and a
-# sum, is left out where tests tell the two apart.
+# The way back, which would make a batch normalization of what another rule writes as a product
+# and a sum, is left out where tests tell the two apart.
 NOT_BACK = ["--disable", "channel-affine-batchnorm"]
 
 

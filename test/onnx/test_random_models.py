@@ -113,9 +113,9 @@ def test_a_wrong_kernel_is_noticed(tmp_path):
 
 
 def test_a_wrong_constant_is_noticed(tmp_path):
-    """At least 7 of 10 folded weights are caught if they are wrong by 1e-5 as a whole; of 40, 34 and
-    35 were (with the rules of two days). The others are in models whose results roundings move as
-    far. The models depend on the rules of the library."""
+    """At least 7 of 10 folded weights are caught if they are wrong by 1e-5 as a whole; of 40, 34
+    and 35 were (with the rules of two days). The others are in models whose results roundings
+    move as far. The models depend on the rules of the library."""
     count = 100 if HEAVY else 10
     done, caught, missed = planted.wrong_constant(tmp_path, count, 12)
     assert done == count and caught >= 0.7 * count, missed

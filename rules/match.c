@@ -170,11 +170,12 @@ static bool match_ramp(MatchState *s, const Node *ramp, Value value) {
     return match_equate(s, p[attrs_find(ramp->op->attrs, "start")].ints.v[0], poly_int(w, start));
 }
 
-/* Matches a constant of the graph with these contents. */
+/* Whether nodes of this operator say what a constant contains, so that constants match them. */
+static bool says_contents(const Op *op) { return op == &op_fill || op == &op_ramp; }
+
+/* Matches a constant of the graph with the contents that the node says. */
 static bool match_contents(MatchState *s, const Node *pattern, Value value) {
-    return pattern->op == &op_fill   ? match_fill(s, pattern, value)
-           : pattern->op == &op_ramp ? match_ramp(s, pattern, value)
-                                     : false;
+    return pattern->op == &op_fill ? match_fill(s, pattern, value) : match_ramp(s, pattern, value);
 }
 
 static void bind_value(MatchState *s, Value pattern, Value value) {
@@ -204,7 +205,7 @@ static void match_member(MatchState *s, Value pattern, Value value) {
     World *w = s->m->w;
     const Node p = node_get(w, pattern), v = node_get(w, value);
     if (p.op != v.op) {
-        if (!match_contents(s, &p, value)) return;
+        if (!says_contents(p.op) || !match_contents(s, &p, value)) return;
         bind_value(s, pattern, value);
         solve_goals(s);
         return;
@@ -340,13 +341,13 @@ void matcher_run(Matcher *m, const Instance *i, MatchFound found, void *user) {
     matcher_run_at(m, i, NULL, found, user);
 }
 
-/* `fill` is not needed, since a constant matches it, too. */
+/* An operator that constants match, too, is not needed. */
 OpList instance_needs(World *w, Arena *a, const Instance *i) {
     const NodeList live = graph_live(w, a, &i->from);
     int *v = ARENA_NEW(a, int, live.n), n = 0;
     for (int k = 0; k < live.n; k++) {
         const Node node = node_get(w, live.v[k]);
-        bool known = input_name(w, live.v[k]) || node.op == &op_fill || node.op == &op_ramp;
+        bool known = input_name(w, live.v[k]) || says_contents(node.op);
         for (int j = 0; j < n && !known; j++) known = v[j] == node.op_index;
         if (!known) v[n++] = node.op_index;
     }

@@ -253,17 +253,20 @@ static void table_unchanged(const Run *r, Text *t) {
         text_add(t, "%s the file is unchanged", r->stats.unconfirmed ? ";" : ":");
 }
 
+static bool alike(const OpaqueNode *a, const OpaqueNode *b) {
+    return !strcmp(a->op_type, b->op_type) && !strcmp(a->reason, b->reason);
+}
+
 /* Says for each operator, and each reason why nodes of it are opaque, how many there are. */
 static void table_opaque(const Run *r, Text *t) {
     enum { GROUPS_MOST = 5 };
     OpaqueNode *v;
     const int n = model_opaque_nodes(r->source.model, t->arena, &v);
     for (int k = 0, groups = 0; k < n; k++) {
-        int before = 0, count = 0;
-        for (int j = 0; j < n; j++)
-            if (!strcmp(v[j].op_type, v[k].op_type) && !strcmp(v[j].reason, v[k].reason))
-                count++, before += j < k;
-        if (before) continue;
+        int first = 0, count = 0;
+        while (!alike(&v[first], &v[k])) first++;
+        if (first < k) continue;
+        for (int j = k; j < n; j++) count += alike(&v[j], &v[k]);
         if (groups++ == GROUPS_MOST) {
             text_add(t, "  others are opaque, too; --report lists all of them\n");
             return;
